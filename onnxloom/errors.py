@@ -1,0 +1,26 @@
+"""Every error onnxloom raises on bad input: one readable sentence that names the culprit.
+
+An exception that is not one of these is a bug of onnxloom itself (exit code 3 of the programs).
+"""
+
+from __future__ import annotations
+
+
+class OnnxloomError(Exception):
+    """Base of all typed errors; `str()` of each is one line."""
+
+
+class ModelError(OnnxloomError):
+    """The model or IR text is damaged, invalid, or refers to something that is not there."""
+
+
+class UnsupportedOpError(ModelError):
+    """The model uses an op nobody here can run; names domain, op, opset and node."""
+
+
+class InputError(OnnxloomError, ValueError):
+    """An array given to `run` does not fit the model: name, dtype, rank, or a dim."""
+
+
+class PassError(OnnxloomError):
+    """A pass could not do its work on valid IR; names the pass and the op."""
