@@ -1,0 +1,66 @@
+"""The `loom` dialect: loop kernels and the program that launches them. It knows nothing of ONNX."""
+
+from xdsl.ir import Dialect
+
+from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
+from onnxloom.dialects.loom.plan_time import (
+    BroadcastDimsOp,
+    BroadcastSpaceOp,
+    DimOp,
+    ExtractOp,
+    NeedValue,
+    PlanTensor,
+    PlanTimeOp,
+    ReshapeSizesOp,
+    known,
+)
+from onnxloom.dialects.loom.program import (
+    ConstantOp,
+    HostOp,
+    IfOp,
+    LaunchOp,
+    LoopOp,
+    PackOp,
+    ProgramOp,
+    ReturnOp,
+    ScanOp,
+    ViewOp,
+    YieldOp,
+)
+
+LOOM = Dialect(
+    "loom",
+    [
+        KernelOp, MicrokernelOp, EndOp,
+        ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
+        DimOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
+    ],
+    [],
+)  # fmt: skip
+
+__all__ = [
+    "LOOM",
+    "BroadcastDimsOp",
+    "BroadcastSpaceOp",
+    "ConstantOp",
+    "DimOp",
+    "EndOp",
+    "ExtractOp",
+    "HostOp",
+    "IfOp",
+    "KernelOp",
+    "LaunchOp",
+    "LoopOp",
+    "MicrokernelOp",
+    "NeedValue",
+    "PackOp",
+    "PlanTensor",
+    "PlanTimeOp",
+    "ProgramOp",
+    "ReshapeSizesOp",
+    "ReturnOp",
+    "ScanOp",
+    "ViewOp",
+    "YieldOp",
+    "known",
+]
