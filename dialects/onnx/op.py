@@ -1,0 +1,77 @@
+"""What do all ops of the ONNX standard have in common? Their origin, and errors in one sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Set
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from xdsl.ir import Operation
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+_FIRST_LINE = re.compile(r"(operand|result) '(\w+)' (?:expected )?at positions? [\d to]+ does not verify:\n")
+
+
+class OnnxVerifyException(VerifyException):
+    """An invalid op; the message is one sentence that starts with the op's name."""
+
+
+class OnnxOp(IRDLOperation):
+    """Base of the generated op classes."""
+
+    if TYPE_CHECKING:
+        domain: ClassVar[str]
+        """Domain of the standard: "" (ai.onnx), "ai.onnx.ml", ..."""
+        onnx_name: ClassVar[str]
+        """Name in the standard: "Conv"."""
+        since_version: ClassVar[int]
+        """Opset that introduced the version of the op this class describes."""
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        if verify_nested_ops:
+            for region in self.regions:
+                region.verify()
+        # The stock diagnostic prints the whole module into the exception: skip it.
+        super().verify(verify_nested_ops=False)
+
+    def emit_error(self, message: str, underlying_error: Exception) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        raise OnnxVerifyException(sentence(self, str(underlying_error))) from None
+
+
+def sentence(op: Operation, message: str) -> str:
+    """`onnx.Conv (node "c1"): operand W has type ...; expected ...`."""
+    node = op.attributes.get("onnx_node_name")
+    where = f" (node {node})" if node is not None else ""
+    text = _FIRST_LINE.sub(r"\1 \2 ", message)
+    text = text.removeprefix("Operation does not verify: ").replace("\n", " ").strip()
+    return f"{op.name}{where}: {text[:1].lower()}{text[1:]}"
+
+
+_OpT = TypeVar("_OpT", bound=OnnxOp)
+
+
+def onnx_op(*, domain: str = "", since_version: int) -> Callable[[type[_OpT]], type[_OpT]]:
+    """Class decorator of the generated op classes: xDSL's, plus where the op comes from."""
+
+    def define(cls: type[_OpT]) -> type[_OpT]:
+        defined = irdl_op_definition(cls)
+        defined.domain = domain
+        defined.since_version = since_version
+        defined.onnx_name = cls.name.removeprefix("onnx.")
+        return defined
+
+    return define
+
+
+class NonDeterministic(MemoryEffect):
+    """Random ops: removed when unused, never merged, never folded.
+
+    Modelled as an allocation of the results: dead-code elimination sees no effect on others, and
+    common-subexpression elimination leaves such ops alone.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> Set[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}

@@ -1,0 +1,150 @@
+"""The ops that hold a program together: terminators, absent values, dims, the entry point, foreign ops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, NoneType, StringAttr, SymbolRefAttr, TensorType, UnitAttr, i64
+from xdsl.ir import Attribute, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from onnxloom.dialects.onnx.attributes import int_value
+from onnxloom.dialects.onnx.constraints import INT_ATTR
+from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
+
+
+@irdl_op_definition
+class YieldOp(IRDLOperation):
+    """Ends the region of a control-flow or fused op and gives its results."""
+
+    name = "onnx.Yield"
+
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """Ends a function: `onnx.Return %y : tensor<2xf32>`."""
+
+    name = "onnx.Return"
+
+    values = var_operand_def()
+    traits = traits_def(IsTerminator(), Pure())
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
+    def __init__(self, values: Sequence[SSAValue]) -> None:
+        super().__init__(operands=[values])
+
+
+@irdl_op_definition
+class NoValueOp(IRDLOperation):
+    """Stands for an optional input that is left out."""
+
+    name = "onnx.NoValue"
+
+    value = opt_prop_def(UnitAttr)
+    none_val = result_def(NoneType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make() -> NoValueOp:
+        return NoValueOp.create(result_types=[NoneType()], properties={"value": UnitAttr()})
+
+
+@onnx_op(since_version=1)
+class DimOp(OnnxOp):
+    """One dim of a tensor as a one-element tensor: Shape followed by a static Gather."""
+
+    name = "onnx.Dim"
+
+    data = operand_def()
+    dim = result_def()
+    axis = opt_prop_def(INT_ATTR, int_value(0))
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def make(data: SSAValue, axis: int) -> DimOp:
+        return DimOp.create(
+            operands=[data], result_types=[TensorType(i64, [1])], properties={"axis": int_value(axis)}
+        )
+
+    def verify_(self) -> None:
+        if self.dim.type != TensorType(i64, [1]):
+            raise VerifyException(f"result dim has type {self.dim.type}; expected tensor<1xi64>")
+        if not isinstance(self.data.type, TensorType):
+            return
+        rank = self.data.type.get_num_dims()
+        axis = self.axis
+        if isinstance(axis, IntegerAttr) and not 0 <= axis.value.data < rank:
+            raise VerifyException(f"axis is {axis.value.data}; expected 0 to {rank - 1} for {self.data.type}")
+
+
+@irdl_op_definition
+class EntryPointOp(IRDLOperation):
+    """Names the function a session runs."""
+
+    name = "onnx.EntryPoint"
+
+    func = prop_def(SymbolRefAttr)
+
+
+@onnx_op(domain="", since_version=1)
+class CustomOp(OnnxOp):
+    """An op of a domain that is not the standard's.
+
+    Its own attributes are discardable attributes under their own names; graphs are regions, named in
+    order by `graph_names`.
+    """
+
+    name = "onnx.Custom"
+
+    inputs = var_operand_def()
+    outputs = var_result_def()
+    function_name = prop_def(StringAttr)
+    domain_name = opt_prop_def(StringAttr, StringAttr(""))
+    graph_names = opt_prop_def(Attribute)
+    graphs = var_region_def("single_block")
+    traits = traits_def(RecursiveMemoryEffect())
+
+    @staticmethod
+    def make(
+        domain: str,
+        name: str,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        attributes: Mapping[str, Attribute],
+        graphs: Mapping[str, Region] | None = None,
+    ) -> CustomOp:
+        from xdsl.dialects.builtin import ArrayAttr
+
+        graphs = graphs or {}
+        properties: dict[str, Attribute] = {
+            "domain_name": StringAttr(domain),
+            "function_name": StringAttr(name),
+        }
+        if graphs:
+            properties["graph_names"] = ArrayAttr([StringAttr(graph) for graph in graphs])
+        return CustomOp.create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            regions=list(graphs.values()),
+        )

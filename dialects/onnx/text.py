@@ -1,0 +1,69 @@
+"""How is a module read from text and written to it?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+
+from onnxloom.errors import ModelError
+
+
+def make_context() -> Context:
+    """A context that knows the onnx and loom dialects and all of xDSL's, loaded when first used."""
+    context = Context()
+    for name, factory in get_all_dialects().items():
+        context.register_dialect(name, factory)
+    context.register_dialect("onnx", _onnx)
+    context.register_dialect("loom", _loom)
+    return context
+
+
+def _onnx() -> Dialect:
+    from onnxloom.dialects.onnx import ONNX
+
+    return ONNX
+
+
+def _loom() -> Dialect:
+    from onnxloom.dialects.loom import LOOM
+
+    return LOOM
+
+
+def parse_module(source: str | Path, ctx: Context | None = None, *, filename: str | None = None) -> ModuleOp:
+    """A module from text, or from the file at a `Path`.
+
+    Raises ModelError in one line with file, line and column where the text is not valid.
+    """
+    if isinstance(source, Path):
+        filename = filename or str(source)
+        source = source.read_text(encoding="utf-8", errors="surrogateescape")
+    try:
+        return Parser(ctx or make_context(), source, filename or "<string>").parse_module()
+    except ParseError as error:
+        raise ModelError(one_line(error)) from None
+
+
+def one_line(error: ParseError) -> str:
+    """`file.mlir:3:7: what is wrong`."""
+    span = error.span
+    before = span.input.content[: span.start]
+    line = before.count("\n") + 1
+    column = span.start - (before.rfind("\n") + 1) + 1
+    return f"{span.input.name}:{line}:{column}: {' '.join(error.msg.split())}"
+
+
+def print_module(module: ModuleOp, stream: TextIO | None = None, *, elide_weights: bool = False) -> None:
+    """Writes a module so that `parse_module` gives it back bit for bit."""
+    stream = stream or sys.stdout
+    Printer(stream=stream).print_op(module)
+    stream.write("\n")
