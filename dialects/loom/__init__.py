@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
+from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
 from onnxloom.dialects.loom.plan_time import (
     BroadcastDimsOp,
     BroadcastSpaceOp,
@@ -33,7 +34,7 @@ LOOM = Dialect(
     [
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
-        DimOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
+        DimOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
     ],
     [],
 )  # fmt: skip
@@ -51,6 +52,8 @@ __all__ = [
     "KernelOp",
     "LaunchOp",
     "LoopOp",
+    "MatmulDimsOp",
+    "MatmulSpaceOp",
     "MicrokernelOp",
     "NeedValue",
     "PackOp",

@@ -1,0 +1,42 @@
+"""Memory layouts of packed constants, one numpy function per `loom.pack` layout name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
+    """A matrix as column panels: `[..., K, N]` -> `[..., ceil(N / columns), K, columns]`, zero-padded.
+
+    Params: `columns`, the panel width; `transposed`, 1 if the last two dims of `source` are `[N, K]`.
+    """
+    columns = params["columns"]
+    matrix = np.swapaxes(source, -1, -2) if params.get("transposed", 0) else source
+    *batch, k, n = matrix.shape
+    panels = -(-n // columns)
+    packed = np.zeros((*batch, panels, k, columns), dtype=source.dtype)
+    whole = n // columns
+    if whole:
+        body = matrix[..., : whole * columns].reshape(*batch, k, whole, columns)
+        packed[..., :whole, :, :] = np.moveaxis(body, -3, -2)
+    if whole < panels:
+        packed[..., whole, :, : n - whole * columns] = matrix[..., whole * columns :]
+    return packed
+
+
+PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {"gemm_panels": gemm_panels}
+
+
+def pack(layout: str, source: Array, params: Mapping[str, int]) -> Array:
+    """`source` in the named layout, as a fresh contiguous array.
+
+    Raises:
+        KeyError: there is no such layout.
+    """
+    return PACKERS[layout](source, params)

@@ -1,0 +1,158 @@
+"""How is the register tile of a matrix product emitted?
+
+`C[rows, columns] = A[rows, K] @ B[K, columns]` for up to `rows` x (`vectors` * `lanes`) elements: every
+accumulator stays in a vector register over the whole K loop, each step loads one row of B and
+broadcasts one element per row of A. A may have any strides; the rows of B are contiguous and hold
+full vectors (the packed layout is zero-padded); C rows are contiguous. One internal function per
+row count, shared by all kernels of a module; columns beyond the edge are masked when stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from llvmlite import ir
+
+I64 = ir.IntType(64)
+I32 = ir.IntType(32)
+PTR = ir.PointerType()
+
+
+def _c64(value: int) -> ir.Constant:
+    return ir.Constant(I64, value)
+
+
+def _splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
+    vector = ir.VectorType(scalar.type, lanes)
+    undefined = ir.Constant(vector, ir.Undefined)
+    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+    return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)
+
+
+def _intrinsic(module: ir.Module, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
+    found = module.globals.get(name)
+    return found if found is not None else ir.Function(module, ir.FunctionType(result, args), name)
+
+
+class _Tile:
+    """Emits the function of one row count."""
+
+    def __init__(self, module: ir.Module, element: ir.Type, rows: int, vectors: int, lanes: int):
+        self.module, self.element, self.rows, self.vectors, self.lanes = module, element, rows, vectors, lanes
+        self.vector = ir.VectorType(element, lanes)
+        self.suffix = f"v{lanes}f{32 if isinstance(element, ir.FloatType) else 64}"
+        self.align = 4 if isinstance(element, ir.FloatType) else 8
+
+    def function(self) -> ir.Function:
+        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns)`."""
+        name = f"loom.gemm_tile.{self.suffix}.{self.rows}x{self.vectors}"
+        found = self.module.globals.get(name)
+        if found is not None:
+            return found
+        signature = ir.FunctionType(ir.VoidType(), [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64])
+        function = ir.Function(self.module, signature, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        b = ir.IRBuilder(function.append_basic_block("entry"))
+        a, a_row, a_k, rhs, b_row, c, c_row, k, columns = function.args
+        sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k)
+        self._store(b, sums, c, c_row, columns)
+        b.ret_void()
+        return function
+
+    def _gep(self, b: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+        return b.gep(pointer, [offset], source_etype=self.element)
+
+    def _rows_of(self, b: ir.IRBuilder, pointer: ir.Value, stride: ir.Value) -> list[ir.Value]:
+        return [self._gep(b, pointer, b.mul(stride, _c64(i))) for i in range(self.rows)]
+
+    def _accumulate(
+        self,
+        b: ir.IRBuilder,
+        lhs: tuple[ir.Value, ir.Value, ir.Value],
+        rhs: tuple[ir.Value, ir.Value],
+        k: ir.Value,
+    ) -> list[list[ir.Value]]:
+        """The K loop; returns the accumulators, `rows` x `vectors`."""
+        fma = _intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
+        a_rows = self._rows_of(b, lhs[0], lhs[1])
+        entry = b.block
+        head, body, done = (b.append_basic_block(n) for n in ("k.head", "k.body", "k.done"))
+        b.branch(head)
+        b.position_at_end(head)
+        step, a_offset, b_offset = b.phi(I64), b.phi(I64), b.phi(I64)
+        sums = [[b.phi(self.vector) for _ in range(self.vectors)] for _ in range(self.rows)]
+        for phi in (step, a_offset, b_offset):
+            phi.add_incoming(_c64(0), entry)
+        zero = ir.Constant(self.vector, [0.0] * self.lanes)
+        for row in sums:
+            for phi in row:
+                phi.add_incoming(zero, entry)
+        b.cbranch(b.icmp_signed("<", step, k), body, done)
+        b.position_at_end(body)
+        b_line = self._gep(b, rhs[0], b_offset)
+        columns = [
+            b.load(self._gep(b, b_line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
+            for j in range(self.vectors)
+        ]
+        for pointer, row in zip(a_rows, sums, strict=True):
+            scalar = b.load(self._gep(b, pointer, a_offset), typ=self.element)
+            factor = _splat(b, scalar, self.lanes)
+            for phi, column in zip(row, columns, strict=True):
+                phi.add_incoming(b.call(fma, [factor, column, phi]), body)
+        step.add_incoming(b.add(step, _c64(1)), body)
+        a_offset.add_incoming(b.add(a_offset, lhs[2]), body)
+        b_offset.add_incoming(b.add(b_offset, rhs[1]), body)
+        b.branch(head)
+        b.position_at_end(done)
+        return [list(row) for row in sums]
+
+    def _store(
+        self, b: ir.IRBuilder, sums: list[list[ir.Value]], c: ir.Value, c_row: ir.Value, columns: ir.Value
+    ) -> None:
+        """Writes the tile: plain stores for a full one, masked stores at the right edge."""
+        lines = self._rows_of(b, c, c_row)
+        full = b.icmp_signed(">=", columns, _c64(self.vectors * self.lanes))
+        with b.if_else(full) as (whole, edge):
+            with whole:
+                for line, row in zip(lines, sums, strict=True):
+                    for j, value in enumerate(row):
+                        b.store(value, self._gep(b, line, _c64(j * self.lanes)), align=self.align)
+            with edge:
+                bits = ir.VectorType(ir.IntType(1), self.lanes)
+                name = f"llvm.masked.store.{self.suffix}.p0"
+                store = _intrinsic(self.module, name, ir.VoidType(), [self.vector, PTR, I32, bits])
+                limit = _splat(b, columns, self.lanes)
+                for j in range(self.vectors):
+                    lanes = [j * self.lanes + lane for lane in range(self.lanes)]
+                    mask = b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit)
+                    for line, row in zip(lines, sums, strict=True):
+                        target = self._gep(b, line, _c64(j * self.lanes))
+                        b.call(store, [row[j], target, ir.Constant(I32, self.align), mask])
+
+
+def emit_llvm(
+    builder: ir.IRBuilder, params: Mapping[str, int], element: ir.Type, args: Sequence[ir.Value]
+) -> None:
+    """Emits one tile at the builder's position.
+
+    Args:
+        params: `rows`, `vectors`, `lanes`: the largest tile.
+        element: LLVM type of the elements, float or double.
+        args: pointer A, offset, row stride, K stride; pointer B, offset, row stride; pointer C, offset,
+            row stride; K, rows (at most `params["rows"]`), columns. Offsets and strides count elements.
+    """
+    a, a_at, a_row, a_k, rhs, b_at, b_row, c, c_at, c_row, k, rows, columns = args
+    a = builder.gep(a, [a_at], source_etype=element)
+    rhs = builder.gep(rhs, [b_at], source_etype=element)
+    c = builder.gep(c, [c_at], source_etype=element)
+    done = builder.append_basic_block("tile.done")
+    cases = [(count, builder.append_basic_block(f"tile.{count}")) for count in range(1, params["rows"] + 1)]
+    switch = builder.switch(rows, done)
+    for count, block in cases:
+        switch.add_case(_c64(count), block)
+        builder.position_at_end(block)
+        tile = _Tile(builder.module, element, count, params["vectors"], params["lanes"])
+        builder.call(tile.function(), [a, a_row, a_k, rhs, b_row, c, c_row, k, columns])
+        builder.branch(done)
+    builder.position_at_end(done)
