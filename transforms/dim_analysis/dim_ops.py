@@ -1,0 +1,168 @@
+"""How are division, maximum and broadcast of dims written in canonical form?
+
+Every maximum and minimum becomes `max(x, 0)` with one choice of sign, so that, for example,
+`min(1, d) + max(d - 1, 0)` (a tensor cut in two and joined again) is `d`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from onnxloom.transforms.dim_analysis.dim_expr import (
+    Broadcast,
+    DimExpr,
+    FloorDiv,
+    Monomial,
+    PositivePart,
+    Terms,
+    single_atom,
+)
+
+
+def positive_part(expr: DimExpr) -> DimExpr:
+    """`max(expr, 0)`."""
+    low, high = expr.bounds()
+    if low is not None and low >= 0:
+        return expr
+    if high is not None and high <= 0:
+        return DimExpr.of(0)
+    if expr.terms[0][1] < 0:
+        # max(e, 0) = e + max(-e, 0): the leading coefficient of the argument is positive.
+        return expr + positive_part(-expr)
+    step = math.gcd(*(coefficient for _, coefficient in expr.terms))
+    if step > 1:
+        return positive_part(_divided(expr.terms, step)) * step
+    shift = expr.constant_term
+    inner = single_atom(expr - shift)
+    if isinstance(inner, PositivePart) and shift <= 0:
+        return positive_part(inner.argument + shift)
+    return DimExpr.of(PositivePart(expr))
+
+
+def maximum(left: DimExpr, right: DimExpr) -> DimExpr:
+    return right + positive_part(left - right)
+
+
+def minimum(left: DimExpr, right: DimExpr) -> DimExpr:
+    return left - positive_part(left - right)
+
+
+def clamp(expr: DimExpr, low: DimExpr, high: DimExpr) -> DimExpr:
+    """`min(max(expr, low), high)`."""
+    return minimum(maximum(expr, low), high)
+
+
+def floor_div(numerator: DimExpr, denominator: DimExpr) -> DimExpr:
+    """`numerator // denominator`, rounded down.
+
+    A denominator that is not a number is taken to be above 0 when the division is exact.
+
+    Raises:
+        ZeroDivisionError: the denominator is 0.
+    """
+    divisor = denominator.constant
+    if divisor is None:
+        quotient = exact_quotient(numerator, denominator)
+        return DimExpr.of(FloorDiv(numerator, denominator)) if quotient is None else quotient
+    if divisor < 0:
+        return floor_div(-numerator, DimExpr.of(-divisor))
+    if divisor == 1:
+        return numerator
+    if numerator.constant is not None or divisor == 0:
+        return DimExpr.of((numerator.constant or 0) // divisor)
+    whole, rest = _split(numerator, divisor)
+    if rest.constant is not None:
+        return whole + rest.constant // divisor
+    return whole + _floor_div_rest(rest, divisor)
+
+
+def _floor_div_rest(rest: DimExpr, divisor: int) -> DimExpr:
+    """`rest // divisor`, no coefficient of `rest` being a multiple of the divisor."""
+    coefficients = [coefficient for monomial, coefficient in rest.terms if monomial]
+    step = math.gcd(divisor, *coefficients)
+    if step > 1:
+        # (g*n + k) // (g*c) = (n + k // g) // c
+        shift = rest.constant_term
+        reduced = _divided((rest - shift).terms, step) + shift // step
+        return floor_div(reduced, DimExpr.of(divisor // step))
+    shift = rest.constant_term
+    inner = single_atom(rest - shift)
+    if isinstance(inner, FloorDiv) and inner.denominator.constant is not None:
+        # (n // a + k) // b = (n + k*a) // (a*b)
+        first = inner.denominator.constant
+        return floor_div(inner.numerator + shift * first, DimExpr.of(first * divisor))
+    return DimExpr.of(FloorDiv(rest, DimExpr.of(divisor)))
+
+
+def ceil_div(numerator: DimExpr, denominator: DimExpr) -> DimExpr:
+    """`numerator / denominator`, rounded up."""
+    return -floor_div(-numerator, denominator)
+
+
+def modulo(numerator: DimExpr, denominator: DimExpr) -> DimExpr:
+    """The remainder that has the sign of the denominator."""
+    return numerator - floor_div(numerator, denominator) * denominator
+
+
+def exact_quotient(numerator: DimExpr, denominator: DimExpr) -> DimExpr | None:
+    """The polynomial `q` with `q * denominator == numerator`, if there is one."""
+    if denominator.constant == 0:
+        return None
+    lead, lead_coefficient = denominator.terms[0]
+    quotient, rest = DimExpr.of(0), numerator
+    for _ in range(len(numerator.terms) + 1):
+        if rest.constant == 0:
+            return quotient
+        monomial, coefficient = rest.terms[0]
+        factor = _monomial_quotient(monomial, lead)
+        if factor is None or coefficient % lead_coefficient:
+            return None
+        step = DimExpr.from_terms({factor: coefficient // lead_coefficient})
+        quotient, rest = quotient + step, rest - step * denominator
+    return quotient if rest.constant == 0 else None
+
+
+def broadcast(dims: Iterable[DimExpr]) -> DimExpr | None:
+    """The common dim of dims that must be equal or 1; None: two of them are different numbers above 1."""
+    distinct: dict[DimExpr, None] = {}
+    for dim in dims:
+        atom = single_atom(dim) if dim.constant is None else None
+        for part in atom.dims if isinstance(atom, Broadcast) else (dim,):
+            if not part.is_one():
+                distinct[part] = None
+    numbers = [dim for dim in distinct if dim.constant is not None]
+    if len(numbers) > 1:
+        return None
+    if numbers:
+        return numbers[0]
+    if len(distinct) <= 1:
+        return next(iter(distinct), DimExpr.of(1))
+    firm = [dim for dim in distinct if not dim.may_be_one()]
+    if firm:
+        # Every dim that cannot be 1 is the result; the others equal it or are 1.
+        return min(firm, key=str)
+    return DimExpr.of(Broadcast(tuple(sorted(distinct, key=str))))
+
+
+def _divided(terms: Terms, divisor: int) -> DimExpr:
+    return DimExpr.from_terms({monomial: coefficient // divisor for monomial, coefficient in terms})
+
+
+def _split(expr: DimExpr, divisor: int) -> tuple[DimExpr, DimExpr]:
+    """`(whole, rest)` with `expr == whole * divisor + rest`, the coefficients of `rest` in [0, divisor)."""
+    whole: dict[Monomial, int] = {}
+    rest: dict[Monomial, int] = {}
+    for monomial, coefficient in expr.terms:
+        whole[monomial], rest[monomial] = divmod(coefficient, divisor)
+    return DimExpr.from_terms(whole), DimExpr.from_terms(rest)
+
+
+def _monomial_quotient(numerator: Monomial, denominator: Monomial) -> Monomial | None:
+    powers = dict(numerator)
+    for atom, power in denominator:
+        left = powers.get(atom, 0) - power
+        if left < 0:
+            return None
+        powers[atom] = left
+    return tuple((atom, powers[atom]) for atom, _ in numerator if powers[atom])
