@@ -1,0 +1,1 @@
+"""Paired measurements against onnxruntime; run as `python -m benchmarks.run`. Never part of the tests."""

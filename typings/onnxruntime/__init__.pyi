@@ -1,0 +1,4 @@
+# The package carries no types: every name is Any.
+from typing import Any
+
+def __getattr__(name: str) -> Any: ...
