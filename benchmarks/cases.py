@@ -75,10 +75,10 @@ def matmul_bias_gelu(m: int = 128, k: int = 768, n: int = 3072) -> Case:
     """MatMul, bias and Gelu as exporters spell it (Div, Erf, Add, Mul, Mul)."""
     rng = np.random.default_rng(2)
     feeds = {"x": rng.standard_normal((m, k), np.float32)}
-    weights = {
+    weights: dict[str, Array] = {
         "w": (rng.standard_normal((k, n)) / np.sqrt(k)).astype(np.float32),
         "b": rng.standard_normal(n, np.float32),
-        "root2": np.float32(np.sqrt(2.0)).reshape(()),
+        "root2": np.full((), np.sqrt(2.0), np.float32),
         "one": np.ones((), np.float32),
         "half": np.full((), 0.5, np.float32),
     }

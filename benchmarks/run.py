@@ -41,10 +41,13 @@ def measure(case: Case, rounds: int) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     """Prints the table; returns 0."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=list(CASES), help="default: all")
+    parser.add_argument("cases", nargs="*", help=f"default: all of {', '.join(CASES)}")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args(argv)
+    for name in args.cases:
+        if name not in CASES:
+            parser.error(f"unknown case {name!r}")
     rows: list[dict[str, Any]] = []
     for name in args.cases or CASES:
         row = measure(CASES[name](), args.rounds)
