@@ -1,0 +1,81 @@
+"""Scalar semantics of QuantizeLinear and DequantizeLinear, per tensor and per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
+from xdsl.ir import Operation
+
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import int_attr, is_none
+from onnxloom.dialects.onnx.semantics.conversion import float_to_int
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float, is_unsigned, storage_type
+from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type, unsigned
+
+
+def _has_zero_point(op: Operation) -> bool:
+    return len(op.operands) > 2 and not is_none(op.operands[2])
+
+
+def _rank(op: Operation, operand: int) -> int | None:
+    type_ = op.operands[operand].type
+    return type_.get_num_dims() if isinstance(type_, TensorType) else None
+
+
+def _axis(op: Operation, operand: int) -> int | None:
+    if operand == 0 or _rank(op, operand) != 1:
+        return None
+    return int_attr(op, "axis", 1)
+
+
+def _per_tensor_or_axis(op: Operation) -> bool:
+    ranks = [_rank(op, i) for i in range(1, len(op.operands)) if not is_none(op.operands[i])]
+    return not int_attr(op, "block_size", 0) and all(r in (0, 1) for r in ranks)
+
+
+def _quantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
+    target = element_type(op.results[0])
+    assert isinstance(target, IntegerType)
+    to_unsigned = is_unsigned(target)
+    width = target.width.data
+    low, high = (0, 2**width - 1) if to_unsigned else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    value = x[0] if is_float(x[0].type) else s.int_to_float(x[0], f32, unsigned=False)
+    rounded = s.unary(xmath.RoundEvenOp, s.divf(s.float_to(value, f32), s.float_to(x[1], f32)))
+    if _has_zero_point(op):
+        rounded = s.add(rounded, s.int_to_float(x[2], f32, to_unsigned))
+    # Written so that NaN becomes the lowest value and not an undefined conversion.
+    lowest, highest = s.const(low, f32), s.const(high, f32)
+    clipped = s.select(s.cmp("gt", rounded, lowest), rounded, lowest)
+    clipped = s.select(s.cmp("lt", clipped, highest), clipped, highest)
+    return float_to_int(s, clipped, storage_type(target), to_unsigned)
+
+
+def _quantize_supported(op: Operation) -> bool:
+    target = element_type(op.results[0])
+    if not isinstance(target, IntegerType) or target.width.data not in (8, 16):
+        return False
+    if not isinstance(element_type(op.operands[1]), Float32Type):
+        return False
+    return element_type(op.operands[0]) in (f32, i32) and _per_tensor_or_axis(op)
+
+
+def _dequantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
+    value = s.int_to_int(x[0], i32, unsigned(op))
+    if _has_zero_point(op):
+        value = s.sub(value, s.int_to_int(x[2], i32, unsigned(op)))
+    return s.mul(s.int_to_float(value, f32, unsigned=False), s.float_to(x[1], f32))
+
+
+def _dequantize_supported(op: Operation) -> bool:
+    source = element_type(op.operands[0])
+    if not isinstance(source, IntegerType) or source.width.data not in (8, 16, 32):
+        return False
+    return not (source.width.data == 32 and is_unsigned(source)) and _per_tensor_or_axis(op)
+
+
+OPS: Table = {
+    onnx.QuantizeLinearOp: ScalarSemantics(_quantize, supports=_quantize_supported, axis=_axis),
+    onnx.DequantizeLinearOp: ScalarSemantics(_dequantize, supports=_dequantize_supported, axis=_axis),
+}

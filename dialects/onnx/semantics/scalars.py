@@ -1,0 +1,314 @@
+"""How is scalar arithmetic written down? `Scalars`: typed helpers that emit `arith` and `math` ops.
+
+Values have storage types: signless integers, `i1`, `f16`, `bf16`, `f32`, `f64`. Helpers pick the float
+or the integer op from the type; whether an integer is unsigned is an argument, as signless types do
+not say.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith
+from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    f32,
+    f64,
+    i1,
+    i32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+Scalar: TypeAlias = SSAValue
+KERNEL_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
+KERNEL_INT_WIDTHS = (1, 8, 16, 32, 64)
+
+_FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_SIGNED_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_UNSIGNED_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
+
+
+def has_kernel(element: Attribute) -> bool:
+    """Whether kernels can hold values of this tensor element type."""
+    if isinstance(element, IntegerType):
+        return element.width.data in KERNEL_INT_WIDTHS
+    return isinstance(element, KERNEL_FLOATS)
+
+
+def is_unsigned(element: Attribute) -> bool:
+    """Whether a tensor element type is an unsigned integer (bool included)."""
+    if not isinstance(element, IntegerType):
+        return False
+    return element.signedness.data == Signedness.UNSIGNED or element.width.data == 1
+
+
+def storage_type(element: Attribute) -> Attribute:
+    """The type kernels store a tensor element as: integers lose their sign."""
+    if isinstance(element, IntegerType):
+        return IntegerType(element.width.data)
+    return element
+
+
+def compute_type(storage: Attribute) -> Attribute:
+    """The type arithmetic is done in: `f32` for the half-width floats."""
+    return f32 if isinstance(storage, (Float16Type, BFloat16Type)) else storage
+
+
+def is_float(type_: Attribute) -> bool:
+    """Whether a storage type is a float."""
+    return isinstance(type_, AnyFloat)
+
+
+def bit_width(type_: Attribute) -> int:
+    """Bits of a storage type."""
+    assert isinstance(type_, FixedBitwidthType)
+    return type_.bitwidth
+
+
+def constant_of(value: SSAValue) -> int | float | None:
+    """The number behind an `arith.constant`, else None. Integers come back signed."""
+    if not isinstance(value.owner, arith.ConstantOp):
+        return None
+    attr = value.owner.value
+    if isinstance(attr, (IntegerAttr, FloatAttr)):
+        return attr.value.data
+    return None
+
+
+class Scalars:
+    """Emits scalar ops at a builder's insertion point.
+
+    Constants go to the start of `entry` when it is given (each once), else to the insertion point.
+    """
+
+    def __init__(self, builder: Builder, entry: Block | None = None):
+        self.builder = builder
+        self._entry = entry
+        self._constants: dict[Attribute, SSAValue] = {}
+        self._last_constant: Operation | None = None
+
+    def emit(self, op: Operation) -> Scalar:
+        """Inserts an op of one result and gives the result."""
+        return self.builder.insert(op).results[0]
+
+    # Constants
+
+    def const(self, value: float | int | bool, type_: Attribute) -> Scalar:
+        """A constant of a storage type; integers wrap into the type's range."""
+        attr: IntegerAttr | FloatAttr
+        if isinstance(type_, IndexType):
+            attr = IntegerAttr(int(value), type_)
+        elif isinstance(type_, IntegerType):
+            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)
+        else:
+            assert isinstance(type_, AnyFloat)
+            attr = FloatAttr(float(value), type_)
+        if self._entry is None:
+            return self.emit(arith.ConstantOp(attr))
+        found = self._constants.get(attr)
+        # 0.0 and -0.0 compare equal, and so would their attributes.
+        distinct = isinstance(attr, FloatAttr) and (math.isnan(attr.value.data) or attr.value.data == 0.0)
+        if found is not None and not distinct:
+            return found
+        op = arith.ConstantOp(attr)
+        self._insert_constant(op)
+        if not distinct:
+            self._constants[attr] = op.result
+        return op.result
+
+    def _insert_constant(self, op: Operation) -> None:
+        assert self._entry is not None
+        if self._last_constant is not None and self._last_constant.parent is self._entry:
+            self._entry.insert_op_after(op, self._last_constant)
+        elif self._entry.first_op is not None:
+            self._entry.insert_op_before(op, self._entry.first_op)
+        else:
+            self._entry.add_op(op)
+        self._last_constant = op
+
+    def index(self, value: int) -> Scalar:
+        """A constant of type index."""
+        return self.const(value, IndexType())
+
+    # Arithmetic
+
+    def add(self, a: Scalar, b: Scalar) -> Scalar:
+        """a + b; integers wrap."""
+        return self.emit(arith.AddfOp(a, b) if is_float(a.type) else arith.AddiOp(a, b))
+
+    def sub(self, a: Scalar, b: Scalar) -> Scalar:
+        """a - b; integers wrap."""
+        return self.emit(arith.SubfOp(a, b) if is_float(a.type) else arith.SubiOp(a, b))
+
+    def mul(self, a: Scalar, b: Scalar) -> Scalar:
+        """a * b; integers wrap."""
+        return self.emit(arith.MulfOp(a, b) if is_float(a.type) else arith.MuliOp(a, b))
+
+    def divf(self, a: Scalar, b: Scalar) -> Scalar:
+        """a / b of floats."""
+        return self.emit(arith.DivfOp(a, b))
+
+    def neg(self, a: Scalar) -> Scalar:
+        """-a; integers wrap."""
+        if is_float(a.type):
+            return self.emit(arith.NegfOp(a))
+        return self.sub(self.const(0, a.type), a)
+
+    def abs(self, a: Scalar, unsigned: bool = False) -> Scalar:
+        """Absolute value; the smallest signed integer is its own."""
+        if unsigned:
+            return a
+        if is_float(a.type):
+            return self.emit(xmath.AbsFOp(a))
+        return self.select(self.cmp("lt", a, self.const(0, a.type)), self.neg(a), a)
+
+    def unary(self, op: type[Operation], a: Scalar) -> Scalar:
+        """One `math` op of one float operand."""
+        return self.emit(op(a))  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+    def add_const(self, a: Scalar, value: float) -> Scalar:
+        """a + value."""
+        return self.add(a, self.const(value, a.type))
+
+    def mul_const(self, a: Scalar, value: float) -> Scalar:
+        """a * value."""
+        return self.mul(a, self.const(value, a.type))
+
+    # Comparison and selection
+
+    def cmp(self, predicate: str, a: Scalar, b: Scalar, unsigned: bool = False) -> Scalar:
+        """eq, ne, lt, le, gt, ge as i1; ordered on floats, except that NaN != NaN holds."""
+        if is_float(a.type):
+            return self.emit(arith.CmpfOp(a, b, _FLOAT_PREDICATES[predicate]))
+        table = _UNSIGNED_PREDICATES if unsigned else _SIGNED_PREDICATES
+        return self.emit(arith.CmpiOp(a, b, table[predicate]))
+
+    def select(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+        """condition ? a : b."""
+        return self.emit(arith.SelectOp(condition, a, b))
+
+    def isnan(self, a: Scalar) -> Scalar:
+        """Whether a float is NaN."""
+        return self.emit(arith.CmpfOp(a, a, "uno"))
+
+    def maximum(self, a: Scalar, b: Scalar, unsigned: bool = False) -> Scalar:
+        """The larger; NaN if either is NaN."""
+        return self._extremum(a, b, unsigned, "gt", arith.MaximumfOp, arith.MaxSIOp, arith.MaxUIOp)
+
+    def minimum(self, a: Scalar, b: Scalar, unsigned: bool = False) -> Scalar:
+        """The smaller; NaN if either is NaN."""
+        return self._extremum(a, b, unsigned, "lt", arith.MinimumfOp, arith.MinSIOp, arith.MinUIOp)
+
+    def _extremum(
+        self,
+        a: Scalar,
+        b: Scalar,
+        unsigned: bool,
+        predicate: str,
+        float_op: type[arith.MaximumfOp] | type[arith.MinimumfOp],
+        signed_op: type[arith.MaxSIOp] | type[arith.MinSIOp],
+        unsigned_op: type[arith.MaxUIOp] | type[arith.MinUIOp],
+    ) -> Scalar:
+        if not is_float(a.type):
+            return self.emit((unsigned_op if unsigned else signed_op)(a, b))
+        # Compared with a number, `number > x ? number : x` keeps NaN and is one vector instruction.
+        for number, other in ((b, a), (a, b)):
+            value = constant_of(number)
+            if value is not None and not math.isnan(value):
+                return self.select(self.cmp(predicate, number, other), number, other)
+        return self.emit(float_op(a, b))
+
+    # Logic
+
+    def and_(self, a: Scalar, b: Scalar) -> Scalar:
+        """Bitwise and."""
+        return self.emit(arith.AndIOp(a, b))
+
+    def or_(self, a: Scalar, b: Scalar) -> Scalar:
+        """Bitwise or."""
+        return self.emit(arith.OrIOp(a, b))
+
+    def xor(self, a: Scalar, b: Scalar) -> Scalar:
+        """Bitwise exclusive or."""
+        return self.emit(arith.XOrIOp(a, b))
+
+    def not_(self, a: Scalar) -> Scalar:
+        """Bitwise complement."""
+        return self.xor(a, self.const(-1, a.type))
+
+    # Conversion
+
+    def widen(self, a: Scalar) -> Scalar:
+        """f16 and bf16 as f32, anything else unchanged."""
+        if isinstance(a.type, (Float16Type, BFloat16Type)):
+            return self.emit(arith.ExtFOp(a, f32))
+        return a
+
+    def float_to(self, a: Scalar, target: Attribute) -> Scalar:
+        """A float as another float type, rounded once."""
+        if a.type == target:
+            return a
+        if isinstance(a.type, (Float16Type, BFloat16Type)):
+            return self.float_to(self.widen(a), target)
+        if isinstance(a.type, Float32Type) and isinstance(target, Float64Type):
+            return self.emit(arith.ExtFOp(a, target))
+        if isinstance(a.type, Float64Type) and isinstance(target, (Float16Type, BFloat16Type)):
+            return self.emit(arith.TruncFOp(self._round_to_odd(a), target))
+        return self.emit(arith.TruncFOp(a, target))
+
+    def _round_to_odd(self, a: Scalar) -> Scalar:
+        """f64 as f32, inexact results with an odd last bit: rounding that again rounds once."""
+        narrow = self.emit(arith.TruncFOp(a, f32))
+        back = self.emit(arith.ExtFOp(narrow, f64))
+        inexact = self.emit(arith.CmpfOp(back, a, "one"))
+        bits = self.emit(arith.BitcastOp(narrow, i32))
+        even = self.cmp("eq", self.and_(bits, self.const(1, i32)), self.const(0, i32))
+        too_big = self.cmp("gt", self.abs(back), self.abs(a))
+        step = self.select(too_big, self.const(-1, i32), self.const(1, i32))
+        fixed = self.select(self.and_(inexact, even), self.add(bits, step), bits)
+        return self.emit(arith.BitcastOp(fixed, f32))
+
+    def int_to_float(self, a: Scalar, target: Attribute, unsigned: bool) -> Scalar:
+        """An integer (or i1) as a float; by way of f32 for f16 and bf16."""
+        wide = compute_type(target)
+        # LLVM vectorises conversions from i32, not from i8 and i16.
+        if bit_width(a.type) < 32:
+            a = self.int_to_int(a, i32, unsigned)
+            unsigned = False
+        raw = self.emit(arith.UIToFPOp(a, wide) if unsigned else arith.SIToFPOp(a, wide))
+        return self.float_to(raw, target)
+
+    def int_to_int(self, a: Scalar, target: Attribute, unsigned: bool) -> Scalar:
+        """An integer of another width: wraps when narrower, extends by the source's signedness."""
+        assert isinstance(target, IntegerType)
+        have, want = bit_width(a.type), bit_width(target)
+        if have == want:
+            return a
+        if have > want:
+            return self.emit(arith.TruncIOp(a, target))
+        return self.emit(arith.ExtUIOp(a, target) if unsigned else arith.ExtSIOp(a, target))
+
+    def to_bool(self, a: Scalar) -> Scalar:
+        """a != 0 as i1; NaN is true."""
+        return a if a.type == i1 else self.cmp("ne", a, self.const(0, a.type))
+
+
+def _wrap(value: int, width: int) -> int:
+    """A value as the signed number with the same low `width` bits; i1 stays 0 or 1."""
+    value &= (1 << width) - 1
+    if width > 1 and value >> (width - 1):
+        value -= 1 << width
+    return value
