@@ -1,0 +1,1 @@
+"""The parts of `onnxloom-opt`, one per file."""

@@ -1,0 +1,216 @@
+"""How do the parts of `onnxloom-opt` play together? One chunk of input after the other, on xDSL's driver."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from onnxloom import universe
+from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
+from onnxloom.tools.opt import arguments, pass_specs, source
+from onnxloom.tools.opt.checking import InvalidIR, verify
+from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
+from onnxloom.tools.opt.output import Output, TextForm
+from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
+
+PROGRAM = "onnxloom-opt"
+
+
+@dataclass(frozen=True)
+class _Stopped(Exception):
+    """Work on a chunk ended early with this failure; `cause` is the exception behind it."""
+
+    failure: Failure
+    cause: BaseException
+
+
+class OnnxloomOpt(xDSLOptMain):
+    """xDSL's modular optimizer driver with our dialects, passes, targets and rules."""
+
+    def __init__(self, args: list[str] | None = None) -> None:
+        super().__init__("Runs passes over ONNX models and .mlir files.", args)
+
+    # Registration: everything xDSL and other installed universes have, then ours under its plain names.
+
+    def register_all_dialects(self) -> None:
+        ours = universe.dialects()
+        for name, factory in {**Universe.get_multiverse().all_dialects, **ours}.items():
+            self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        others = Universe.get_multiverse().all_passes
+        hidden = set(universe.XDSL_OPT_NAMES.values())
+        self.available_passes = universe.passes()
+        for name, factory in others.items():
+            if name not in self.available_passes and name not in hidden:
+                self.available_passes[name] = factory
+
+    def register_all_targets(self) -> None:
+        others = Universe.get_multiverse().all_targets
+        hidden = set(universe.XDSL_OPT_NAMES.values())
+        self.available_targets = {"mlir": others["mlir"], **universe.targets()}
+        for name, factory in others.items():
+            if name not in self.available_targets and name not in hidden:
+                self.available_targets[name] = factory
+
+    def register_all_frontends(self) -> None:
+        self.available_frontends = {**Universe.get_multiverse().all_frontends, **universe.frontends()}
+
+    def register_all_arguments(self, arg_parser: Any) -> None:
+        arguments.register(arg_parser, self.available_targets)
+
+    def setup_pipeline(self) -> None:
+        if self.args.load_plugin:
+            from onnxloom.transforms.fusion.plugins import load_plugin
+
+            for path in self.args.load_plugin:
+                load_plugin(path)
+        passes = pass_specs.build_pipeline(self.args.passes, self.available_passes)
+        after = frozenset(["*"] if self.args.print_ir_after_change else self.args.print_ir_after)
+        watch = Watch(
+            before=frozenset(self.args.print_ir_before),
+            after=after,
+            only_changes=self.args.print_ir_after_change,
+            timing=self.args.time_passes,
+            statistics=self.args.statistics,
+            verify_each=self.args.verify_each and not self.args.disable_verify,
+        )
+        known = {"*", *(module_pass.name for module_pass in passes)}
+        for name in (*watch.before, *watch.after):
+            if name not in known:
+                raise UsageError(f"--print-ir names pass '{name}', which is not in the pipeline")
+        self.runner = PassRunner(passes, watch, self._text_form().write)
+
+    # The work.
+
+    def execute(self) -> int:
+        """Do what the arguments say; the exit code."""
+        if self.args.version:
+            from onnxloom.tools.opt.listing import versions
+
+            print(versions())
+            return EXIT_OK
+        if self.args.list_passes:
+            from onnxloom.tools.opt.listing import list_passes
+
+            list_passes(self.available_passes)
+            return EXIT_OK
+        output = Output(self.args.output_file)
+        code = EXIT_OK
+        for chunk in source.read(self.args.input_file, split=self.args.split_input_file):
+            code = max(code, self._process(chunk, output))
+        self.runner.report()
+        if code == EXIT_OK:
+            output.finish()
+        return code
+
+    def _process(self, chunk: source.Chunk, output: Output) -> int:
+        if self.args.verify_diagnostics:
+            return self._process_expecting(chunk, output)
+        try:
+            self._transform(chunk, output)
+        except _Stopped as stopped:
+            return report(PROGRAM, stopped.failure, stopped.cause)
+        return EXIT_OK
+
+    def _process_expecting(self, chunk: source.Chunk, output: Output) -> int:
+        expected = expectations(chunk.text, chunk.first_line)
+        produced: list[Message] = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                self._transform(chunk, output)
+            except _Stopped as stopped:
+                produced.append(Message("error", stopped.failure.message, stopped.failure.line))
+        for warning in caught:
+            op = getattr(warning.message, "line", None)
+            produced.append(Message("warning", one_line(warning.message), op))
+        complaints = mismatches(expected, produced)
+        for line, complaint in complaints:
+            report(PROGRAM, Failure(complaint, EXIT_INPUT, line, file=chunk.name))
+        return EXIT_INPUT if complaints else EXIT_OK
+
+    def _transform(self, chunk: source.Chunk, output: Output) -> None:
+        """Parse, verify, run passes, verify, print. Raises _Stopped."""
+        places = source.Places()
+        try:
+            module, places = self._read(chunk)
+            if not self.args.disable_verify:
+                verify(module)
+            self.runner.run(self.ctx, module)
+            if not self.args.disable_verify and self.runner.passes and not self.runner.watch.verify_each:
+                verify(module)
+            self._emit(module, output)
+        except source.SourceError as error:
+            raise _Stopped(
+                Failure(str(error), EXIT_INPUT, error.line, error.column, chunk.name), error
+            ) from None
+        except InvalidIR as error:
+            raise _Stopped(_placed(Failure(str(error), EXIT_INPUT), error.op, places, chunk), error) from None
+        except PassFailure as error:
+            cause = error.__cause__ or error
+            raise _Stopped(_placed(error.failure, error.op, places, chunk), cause) from None
+        except (BrokenPipeError, KeyboardInterrupt, UsageError):
+            raise
+        except Exception as error:
+            failure = describe(error)
+            named = chunk.name in failure.message
+            raise _Stopped(failure if named else replace(failure, file=chunk.name), error) from None
+
+    def _read(self, chunk: source.Chunk) -> tuple[ModuleOp, source.Places]:
+        spec = pass_specs.parse_one(self.args.frontend, "frontend") if self.args.frontend else None
+        if spec is None and source.is_onnx(chunk):
+            spec = pass_specs.parse_one("onnx", "frontend")
+        if spec is None or spec.name == "mlir":
+            return source.parse(chunk, self.ctx, implicit_module=not self.args.no_implicit_module)
+        factory: Callable[[], Any] = pass_specs.look_up(spec.name, self.available_frontends, "frontend")
+        frontend = pass_specs.build(spec, factory(), "frontend")
+        return frontend.parse(self.ctx, _stream(chunk), chunk.name), source.Places()
+
+    def _emit(self, module: ModuleOp, output: Output) -> None:
+        spec = pass_specs.parse_one(self.args.target, "target")
+        if spec.name == "mlir":
+            output.text(self._text_form().text(module))
+            return
+        factory: Callable[[], type[Target]] = pass_specs.look_up(spec.name, self.available_targets, "target")
+        target = pass_specs.build(spec, factory(), "target")
+        if hasattr(target, "emit_bytes"):
+            output.binary(getattr(target, "emit_bytes")(self.ctx, module))
+            return
+        stream = StringIO()
+        target.emit(self.ctx, module, stream)
+        output.text(stream.getvalue())
+
+    def _text_form(self) -> TextForm:
+        return TextForm(
+            generic=self.args.print_op_generic,
+            properties_as_attributes=self.args.print_no_properties,
+            debuginfo=self.args.print_debuginfo,
+            highlight=self.args.syntax_highlight,
+            elide_weights=self.args.elide_weights,
+            weights_out=Path(self.args.weights_out) if self.args.weights_out else None,
+        )
+
+
+def _stream(chunk: source.Chunk) -> Any:
+    """The bytes of a chunk; a whole file is opened, so that a front end may map it instead of reading it."""
+    from io import BytesIO
+
+    return open(chunk.path, "rb") if chunk.path is not None else BytesIO(chunk.data)
+
+
+def _placed(failure: Failure, op: Any, places: source.Places, chunk: source.Chunk) -> Failure:
+    place = places.find(op)
+    if place is None:
+        return replace(failure, file=chunk.name)
+    return replace(failure, file=chunk.name, line=place[0], column=place[1])
