@@ -17,7 +17,11 @@ _MODELS = Path(__file__).parent.parent / ".models"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One empty kernel cache per run, shared by its workers: the user's own is neither used nor filled."""
+    """One empty kernel cache per run, shared by its workers: the user's own is neither used nor filled.
+
+    `onnxloom-opt` verifies the IR after each pass, in process and in processes of its own.
+    """
+    os.environ["ONNXLOOM_VERIFY_EACH"] = "1"
     if hasattr(config, "workerinput"):
         return  # a worker of pytest-xdist inherits the environment of its controller
     folder = tempfile.TemporaryDirectory(prefix="onnxloom-test-cache-")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onnxloom.tools.failures import EXIT_OK, close_broken_pipe, describe, report
@@ -41,7 +41,7 @@ def _run(args: Sequence[str] | None) -> int:
 
 
 @contextlib.contextmanager
-def _warnings_as_lines() -> Iterator[None]:
+def _warnings_as_lines() -> Generator[None]:
     """Warnings of passes are one line on stderr each, and each is shown."""
 
     def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:

@@ -83,7 +83,7 @@ def _watching_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         "--verify-each",
         action="store_true",
         default=bool(os.environ.get("ONNXLOOM_VERIFY_EACH")),
-        help="verify the IR, dominance included, after each pass (otherwise before the first and after the last)",
+        help="verify the IR, dominance included, after each pass, not just at both ends",
     )
     group.add_argument("--disable-verify", action="store_true", help="verify nothing")
     group.add_argument(

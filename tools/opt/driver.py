@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, de
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
 from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
-from onnxloom.tools.opt.output import Output, TextForm
+from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 
 PROGRAM = "onnxloom-opt"
@@ -184,8 +183,8 @@ class OnnxloomOpt(xDSLOptMain):
             return
         factory: Callable[[], type[Target]] = pass_specs.look_up(spec.name, self.available_targets, "target")
         target = pass_specs.build(spec, factory(), "target")
-        if hasattr(target, "emit_bytes"):
-            output.binary(getattr(target, "emit_bytes")(self.ctx, module))
+        if isinstance(target, BinaryTarget):
+            output.binary(target.emit_bytes(self.ctx, module))
             return
         stream = StringIO()
         target.emit(self.ctx, module, stream)

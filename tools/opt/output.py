@@ -6,11 +6,20 @@ import sys
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from onnxloom.tools.failures import UsageError
+
+
+@runtime_checkable
+class BinaryTarget(Protocol):
+    """A target whose proper result is bytes; its `emit` gives a readable form of the same."""
+
+    def emit_bytes(self, ctx: Context, module: ModuleOp) -> bytes: ...
 
 
 class Output:

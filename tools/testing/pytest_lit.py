@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -21,12 +22,14 @@ __all__ = ["pytest_collect_file"]
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> MlirFile | None:
     if file_path.suffix != ".mlir" or "Inputs" in file_path.parts:
         return None
-    return MlirFile.from_parent(parent, path=file_path)
+    collector: Any = MlirFile  # pytest does not type `from_parent`
+    return collector.from_parent(parent, path=file_path)
 
 
 class MlirFile(pytest.File):
     def collect(self) -> Iterator[MlirItem]:
-        yield MlirItem.from_parent(self, name=self.path.stem)
+        item: Any = MlirItem
+        yield item.from_parent(self, name=self.path.stem)
 
 
 class RunLineFailure(Exception):
@@ -61,22 +64,22 @@ def _run_pipeline(line: str, pipeline: list[Command]) -> None:
         raise RunLineFailure(f"RUN: {line}\n{outcome.log}")
 
 
-def _run_with_lit(path: Path) -> None:
-    import lit.discovery
-    import lit.LitConfig
-    import lit.Test
+def _lit(module: str) -> Any:
+    return import_module(f"lit.{module}")  # lit has no type information
 
-    config: Any = lit.LitConfig.LitConfig(
+
+def _run_with_lit(path: Path) -> None:
+    config = _lit("LitConfig").LitConfig(
         progname="lit", path=[], diagnostic_level="note", useValgrind=False, valgrindLeakCheck=False,
         valgrindArgs=[], noExecute=False, debug=False, isWindows=False, order="smart", params={},
     )  # fmt: skip
-    tests: list[Any] = lit.discovery.find_tests_for_inputs(config, [str(path)])
+    tests: list[Any] = _lit("discovery").find_tests_for_inputs(config, [str(path)])
     if len(tests) != 1:
         raise RunLineFailure(f"lit finds {len(tests)} tests in this file (a lit.cfg.py above it is needed)")
     result: Any = tests[0].config.test_format.execute(tests[0], config)
     if isinstance(result, tuple):
-        result = lit.Test.Result(*result)
-    if result.code is lit.Test.UNSUPPORTED:
+        result = _lit("Test").Result(*cast("tuple[Any, ...]", result))
+    if result.code is _lit("Test").UNSUPPORTED:
         pytest.skip("lit: unsupported")
     if result.code.isFailure:
         raise RunLineFailure(str(result.output))

@@ -1,0 +1,71 @@
+# Everything happens in .venv, which `make` sets up by itself from any Python 3.11, 3.12 or 3.13.
+#   make demo    set up, compile and run a real model
+#   make test    set up, run all tests
+#   make help    the other targets
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+JOBS ?= 2
+MODELS ?= .models
+
+# PYTHON=/path/to/python3.12 chooses the interpreter; otherwise the first of these that fits.
+CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
+SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+
+.PHONY: help setup demo test check lint format models lit clean
+
+help:
+	@sed -n 's/^#   make/make/p' Makefile
+	@echo 'make check   tests, then ruff and pyright (what CI runs)'
+	@echo 'make lint    ruff and pyright'
+	@echo 'make format  let ruff format the code'
+	@echo 'make models  fetch all real models into $(MODELS)'
+	@echo "make lit     run the .mlir tests with lit's own runner"
+	@echo 'make setup   only make the environment'
+	@echo 'make clean   remove it'
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@set -e; found=; \
+	for candidate in $(CANDIDATES); do \
+	  if "$$candidate" -c '$(SUITABLE)' >/dev/null 2>&1; then found=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "error: no Python 3.11, 3.12 or 3.13 with venv found (name one: make PYTHON=/path/to/python3.12)" >&2; \
+	  exit 1; \
+	fi; \
+	if ! [ -x $(BIN)/python ] || ! $(BIN)/python -c '$(SUITABLE)' >/dev/null 2>&1; then \
+	  rm -rf $(VENV); "$$found" -m venv $(VENV); \
+	fi; \
+	echo "setting up $(VENV) with $$($(BIN)/python --version) (a minute or two)"; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python -m onnxloom.tools.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+check: test lint
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+models: $(READY)
+	$(BIN)/python -m onnxloom.tools.fetch_models --out $(MODELS)
+
+lit: $(READY)
+	$(BIN)/lit -q test
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
