@@ -223,10 +223,11 @@ class OpWriter:
         if formal.option == Kind.Optional or is_variadic:
             constraint += ".or_none()"
         define = self.use("xdsl.irdl", f"var_{what}_def" if is_variadic else f"{what}_def")
-        return f"    {formal.name} = {define}({constraint})"
+        ambiguous = "  # noqa: E741" if formal.name in ("I", "O", "l") else ""
+        return f"    {formal.name} = {define}({constraint}){ambiguous}"
 
     def emit_attribute(self, attribute: defs.OpSchema.Attribute) -> str:
-        kind = self.use("onnxloom.dialects.onnx.constraints", f"{attribute.type.name}_ATTR")
+        kind = self.use("onnxloom.dialects.onnx.constraints", _kind_name(attribute))
         default = self.emit_default(attribute)
         if default is not None:
             define = self.use("xdsl.irdl", "opt_prop_def")
@@ -260,6 +261,11 @@ class OpWriter:
         stock = sorted(line for line in lines if line.startswith("from xdsl"))
         own = sorted(line for line in lines if not line.startswith("from xdsl"))
         return "\n".join(stock) + "\n\n" + "\n".join(own) + "\n\n\n"
+
+
+def _kind_name(attribute: defs.OpSchema.Attribute) -> str:
+    """`INTS_ATTR` for an attribute of type AttrType.INTS."""
+    return str(attribute.type).rsplit(".", 1)[-1] + "_ATTR"
 
 
 def _quoted(text: str) -> str:

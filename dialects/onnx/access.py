@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, NoneType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, NoneType, StringAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef, PropertyDef
 
@@ -20,8 +20,10 @@ from onnxloom.dialects.onnx.attributes import (
     ints_value,
     string_value,
     strings_value,
+    text_of,
 )
 from onnxloom.dialects.onnx.constraints import FLOAT_ATTR, FLOATS_ATTR, INTS_ATTR, STRINGS_ATTR
+from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_PROTO
 from onnxloom.errors import ModelError
 
 AttributeValue = (
@@ -75,6 +77,8 @@ def int_attr(op: Operation, name: str, default: int | None = None) -> int:
         return found.value.data
     if found is None and default is not None:
         return default
+    if found in ELEMENT_TO_PROTO:
+        return ELEMENT_TO_PROTO[found]  # `to = f32`, as other tools write it
     raise _wrong(op, name, found, "an integer")
 
 
@@ -96,8 +100,8 @@ def float_attr(op: Operation, name: str, default: float | None = None) -> float:
 def str_attr(op: Operation, name: str, default: str | None = None) -> str:
     """A STRING attribute; `default` where the schema has none."""
     found = attr(op, name)
-    if isinstance(found, StringAttr):
-        return found.data
+    if isinstance(found, StringAttr | BytesAttr):
+        return text_of(found)
     if found is None and default is not None:
         return default
     raise _wrong(op, name, found, "a string")
@@ -150,9 +154,9 @@ def strs_attr(op: Operation, name: str) -> tuple[str, ...] | None:
     elements = _elements(op, name, "an array of strings")
     if elements is None:
         return None
-    if not all(isinstance(e, StringAttr) for e in elements):
+    if not all(isinstance(e, StringAttr | BytesAttr) for e in elements):
         raise _wrong(op, name, attr(op, name), "an array of strings")
-    return tuple(cast(StringAttr, e).data for e in elements)
+    return tuple(text_of(cast(StringAttr | BytesAttr, e)) for e in elements)
 
 
 def to_attribute(value: AttributeValue, op_class: type[Operation] | None = None, name: str = "") -> Attribute:

@@ -1,13 +1,14 @@
 """How does a Python value become the attribute that holds it?
 
-Bytes that are not UTF-8 keep their identity as lone surrogates (`surrogateescape`).
+Strings are StringAttr; bytes that are not UTF-8 are BytesAttr, and read as text with lone surrogates
+(`surrogateescape`), so that `encode` gives the same bytes back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
 
 from onnxloom.dialects.onnx.element_types import si64
 
@@ -20,8 +21,17 @@ def float_value(value: float) -> FloatAttr:
     return FloatAttr(value, f32)
 
 
-def string_value(value: str | bytes) -> StringAttr:
-    return StringAttr(value if isinstance(value, str) else decode(value))
+def string_value(value: str | bytes) -> StringAttr | BytesAttr:
+    data = value if isinstance(value, bytes) else encode(value)
+    try:
+        return StringAttr(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        return BytesAttr(data)
+
+
+def text_of(attr: StringAttr | BytesAttr) -> str:
+    """The string an attribute holds; bytes that are not UTF-8 as lone surrogates."""
+    return attr.data if isinstance(attr, StringAttr) else decode(attr.data)
 
 
 def ints_value(values: Iterable[int]) -> ArrayAttr[IntegerAttr]:
@@ -32,7 +42,7 @@ def floats_value(values: Iterable[float]) -> ArrayAttr[FloatAttr]:
     return ArrayAttr([FloatAttr(value, f32) for value in values])
 
 
-def strings_value(values: Iterable[str | bytes]) -> ArrayAttr[StringAttr]:
+def strings_value(values: Iterable[str | bytes]) -> ArrayAttr[StringAttr | BytesAttr]:
     return ArrayAttr([string_value(value) for value in values])
 
 

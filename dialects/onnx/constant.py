@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, UnrankedTensorType, i64
 from xdsl.ir import Attribute, SSAValue, TypedAttribute
 from xdsl.irdl import opt_prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -13,10 +14,12 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from onnxloom.dialects.onnx.attributes import text_of
 from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, dense_array, dense_attr
 from onnxloom.dialects.onnx.dtypes import DType, element_of_dtype
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
+from onnxloom.dialects.onnx.tensor_text import parse_dense, print_tensor
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
 
 
@@ -36,24 +39,97 @@ class ConstantOp(OnnxOp):
         if value is None:
             raise VerifyException("has neither value nor sparse_value; expected one")
         assert isinstance(value, TypedAttribute)
-        if value.get_type() != self.output.type:
+        if not _fits(value.get_type(), self.output.type):
             raise VerifyException(f"result output has type {self.output.type}; expected {value.get_type()}")
 
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         attributes = parser.parse_optional_attr_dict()
-        value = parser.parse_attribute()
-        if not isinstance(value, TypedAttribute):
-            parser.raise_error("expected a tensor constant after onnx.Constant")
-        return cls.create(result_types=[value.get_type()], properties={"value": value}, attributes=attributes)
+        properties = {name: attributes.pop(name) for name in CONSTANT_FORMS if name in attributes}
+        value = _parse_value(parser)
+        if value is not None:
+            properties["value"] = value
+        result_type: Attribute = UnrankedTensorType(i64)
+        if parser.parse_optional_punctuation(":") is not None:
+            result_type = parser.parse_type()
+        elif isinstance(value, TypedAttribute):
+            result_type = value.get_type()
+        op = cls.create(result_types=[result_type], properties=properties, attributes=attributes)
+        return op.normalised()
+
+    def normalised(self) -> ConstantOp:
+        """Itself, or with one of the standard's short forms (`value_ints = [1, 2]`) made `value`."""
+        for form, convert in CONSTANT_FORMS.items():
+            found = self.properties.get(form, self.attributes.get(form))
+            if found is not None and convert is not None:
+                op = make_constant(convert(found))
+                op.attributes.update(self.attributes)
+                op.attributes.pop(form, None)
+                return op
+            if form in self.attributes:
+                self.properties[form] = self.attributes.pop(form)
+        return self
 
     def print(self, printer: Printer) -> None:
-        if self.attributes:
-            printer.print_op_attributes(self.attributes)
-        printer.print_string(" ")
-        value = self.value if self.value is not None else self.sparse_value
-        if value is not None:
-            printer.print_attribute(value)
+        attributes = dict(self.attributes)
+        value = self.properties.get("value")
+        if value is None:
+            attributes |= self.properties
+        if attributes:
+            printer.print_op_attributes(attributes)
+        if isinstance(value, TypedAttribute):
+            printer.print_string(" ")
+            print_tensor(printer, value)
+            if value.get_type() == self.output.type:
+                return
+        printer.print_string(" : ")
+        printer.print_attribute(self.output.type)
+
+
+def _fits(value_type: Attribute, result_type: Attribute) -> bool:
+    """A result may say less than the constant: unknown dims, unknown rank, no encoding."""
+    if value_type == result_type:
+        return True
+    if not isinstance(value_type, TensorType) or value_type.element_type != getattr(
+        result_type, "element_type", None
+    ):
+        return False
+    if not isinstance(result_type, TensorType):
+        return isinstance(result_type, UnrankedTensorType)
+    have, want = value_type.get_shape(), result_type.get_shape()
+    return len(have) == len(want) and all(w in (h, -1) for h, w in zip(have, want, strict=True))
+
+
+def _parse_value(parser: Parser) -> Attribute | None:
+    if parser.parse_optional_keyword("dense") is not None:
+        return parse_dense(parser)
+    return parser.parse_optional_attribute()
+
+
+def _strings_array(attr: Attribute) -> Array:
+    array = np.array([text_of(cast(Any, element)) for element in cast(Any, attr).data], dtype=object)
+    return array.reshape(-1)
+
+
+def _numbers(dtype: type[np.generic[Any]]) -> Callable[[Attribute], Array]:
+    return lambda attr: np.array([element.value.data for element in cast(Any, attr).data], dtype=dtype)
+
+
+def _number(dtype: type[np.generic[Any]]) -> Callable[[Attribute], Array]:
+    return lambda attr: np.array(cast(Any, attr).value.data, dtype=dtype)
+
+
+CONSTANT_FORMS: dict[str, Callable[[Attribute], Array] | None] = {
+    "value": None,
+    "sparse_value": None,
+    "value_float": _number(np.float32),
+    "value_floats": _numbers(np.float32),
+    "value_int": _number(np.int64),
+    "value_ints": _numbers(np.int64),
+    "value_string": lambda attr: np.array(text_of(cast(Any, attr)), dtype=object),
+    "value_strings": _strings_array,
+}
+"""How the attribute of each of the standard's short forms becomes an array."""
 
 
 def constant_attr(

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BytesAttr,
     FloatAttr,
     IntegerAttr,
     NoneType,
@@ -157,8 +158,13 @@ def _shortened(attr: Attribute) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+_ELEMENTS = frozenset(ELEMENT_TYPES.values())
+
+
 def _is_int(attr: Attribute) -> bool:
-    return isinstance(attr, IntegerAttr) and attr.type in (si64, i64)
+    if isinstance(attr, IntegerAttr):
+        return attr.type in (si64, i64)
+    return attr in _ELEMENTS  # a data type written as a type: `to = f32`
 
 
 def _is_float(attr: Attribute) -> bool:
@@ -166,7 +172,7 @@ def _is_float(attr: Attribute) -> bool:
 
 
 def _is_string(attr: Attribute) -> bool:
-    return isinstance(attr, StringAttr)
+    return isinstance(attr, StringAttr | BytesAttr)
 
 
 def _array_of(accepts: Callable[[Attribute], bool]) -> Callable[[Attribute], bool]:

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, BuiltinAttribute, TypedAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.printer import Printer
 
-from onnxloom.dialects.onnx.attributes import decode
+from onnxloom.dialects.onnx.attributes import string_value, text_of
 from onnxloom.dialects.onnx.dtypes import DType, dtype_of_element, tensor_type_of
 from onnxloom.dialects.onnx.types import STRING_TYPE
 from onnxloom.errors import ModelError
@@ -38,7 +38,7 @@ class DenseStringsAttr(TypedAttribute, BuiltinAttribute):
     """A tensor of strings: as many elements as the type has, in row-major order."""
 
     name = "onnx.dense_strings"
-    elements: ArrayAttr[StringAttr]
+    elements: ArrayAttr[StringAttr | BytesAttr]
     type: Attribute
 
     def print_without_type(self, printer: Printer) -> None:
@@ -53,7 +53,9 @@ class DenseStringsAttr(TypedAttribute, BuiltinAttribute):
         printer.print_attribute(self.type)
 
 
-def _print_nested(printer: Printer, elements: tuple[StringAttr, ...], shape: tuple[int, ...]) -> None:
+def _print_nested(
+    printer: Printer, elements: tuple[StringAttr | BytesAttr, ...], shape: tuple[int, ...]
+) -> None:
     if not shape:
         printer.print_attribute(elements[0])
         return
@@ -69,19 +71,19 @@ def _print_nested(printer: Printer, elements: tuple[StringAttr, ...], shape: tup
 
 
 def strings_to_attr(array: Array) -> DenseStringsAttr:
-    elements = [StringAttr(_text(element)) for element in array.reshape(-1).tolist()]
+    elements = [string_value(_text(element)) for element in array.reshape(-1).tolist()]
     return DenseStringsAttr(ArrayAttr(elements), TensorType(STRING_TYPE, array.shape))
 
 
-def _text(element: object) -> str:
-    return decode(element) if isinstance(element, bytes) else str(element)
+def _text(element: object) -> str | bytes:
+    return element if isinstance(element, bytes) else str(element)
 
 
 def strings_to_array(attr: DenseStringsAttr) -> Array:
     """A read-only object array of `str`."""
     shape = cast(AnyTensor, attr.type).get_shape()
     array = np.empty(len(attr.elements.data), dtype=object)
-    array[:] = [element.data for element in attr.elements.data]
+    array[:] = [text_of(element) for element in attr.elements.data]
     array.flags.writeable = False
     return array.reshape(shape)
 

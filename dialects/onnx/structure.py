@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, NoneType, StringAttr, SymbolRefAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntegerAttr,
+    NoneType,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -18,6 +27,7 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
+from xdsl.parser import Parser
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
@@ -37,6 +47,20 @@ class YieldOp(IRDLOperation):
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
         super().__init__(operands=[values])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> YieldOp:
+        """`onnx.Yield %y : tensor<2xf32>`, as some tools write it; printed in the generic form."""
+        attributes = parser.parse_optional_attr_dict()
+        start = parser.pos
+        names = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        if not names:
+            return cls.create(attributes=attributes)
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.create(operands=parser.resolve_operands(names, types, start), attributes=attributes)
 
 
 @irdl_op_definition
@@ -132,8 +156,6 @@ class CustomOp(OnnxOp):
         attributes: Mapping[str, Attribute],
         graphs: Mapping[str, Region] | None = None,
     ) -> CustomOp:
-        from xdsl.dialects.builtin import ArrayAttr
-
         graphs = graphs or {}
         properties: dict[str, Attribute] = {
             "domain_name": StringAttr(domain),

@@ -10,11 +10,15 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
+from onnxloom.dialects.onnx.attributes import decode
+from onnxloom.dialects.onnx.parser import OnnxParser
+from onnxloom.dialects.onnx.printer import OnnxPrinter
+from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.errors import ModelError
+
+__all__ = ["OnnxParser", "OnnxPrinter", "make_context", "one_line", "parse_module", "print_module"]
 
 
 def make_context() -> Context:
@@ -48,7 +52,7 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
         filename = filename or str(source)
         source = source.read_text(encoding="utf-8", errors="surrogateescape")
     try:
-        return Parser(ctx or make_context(), source, filename or "<string>").parse_module()
+        return OnnxParser(ctx or make_context(), source, filename or "<string>").parse_module()
     except ParseError as error:
         raise ModelError(one_line(error)) from None
 
@@ -56,14 +60,29 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
 def one_line(error: ParseError) -> str:
     """`file.mlir:3:7: what is wrong`."""
     span = error.span
-    before = span.input.content[: span.start]
+    content = span.input.content
+    before = content[: span.start] if isinstance(content, str) else decode(content[: span.start])
     line = before.count("\n") + 1
     column = span.start - (before.rfind("\n") + 1) + 1
     return f"{span.input.name}:{line}:{column}: {' '.join(error.msg.split())}"
 
 
-def print_module(module: ModuleOp, stream: TextIO | None = None, *, elide_weights: bool = False) -> None:
-    """Writes a module so that `parse_module` gives it back bit for bit."""
-    stream = stream or sys.stdout
-    Printer(stream=stream).print_op(module)
-    stream.write("\n")
+def print_module(
+    module: ModuleOp,
+    stream: TextIO | None = None,
+    *,
+    elide_weights: bool = False,
+    locations: bool = False,
+    weights_out: WeightsWriter | None = None,
+) -> None:
+    """Writes a module so that `parse_module` gives it back bit for bit.
+
+    Weights of a file are printed as keys into it. Others go into `weights_out`, or inline. With
+    `elide_weights` no data are printed.
+    """
+    out = sys.stdout if stream is None else stream
+    printer = OnnxPrinter(stream=out, print_debuginfo=locations)
+    printer.elide_weights = elide_weights
+    printer.weights_out = weights_out
+    printer.print_op(module)
+    out.write("\n")

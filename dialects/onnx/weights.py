@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import ClassVar, Final, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -26,6 +25,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.dense import AnyTensor, Array
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
+from onnxloom.dialects.onnx.literals import quote
+from onnxloom.errors import ModelError
+
+MEMORY: Final = "memory"
+"""File name in the key of weights that exist in this process only."""
+
+RESOURCE: Final = "dense_resource"
+"""File name of weights whose data the text left out; printed as MLIR does."""
 
 Key = str | tuple[int, int]
 """Name of an initializer, or (offset, length) in bytes."""
@@ -37,8 +44,11 @@ class WeightsPlace:
 
     file: str
     key: Key
-    base: str = field(default="", compare=False)
-    """Folder that relative file names start from, besides the working directory."""
+    folders: tuple[str, ...] = field(default=(), compare=False)
+    """Folders and files to look for `file` in, besides the working directory."""
+
+    digest: str | None = field(default=None, compare=False)
+    """SHA-256 the data must have, when the text gave one."""
 
 
 class Weights:
@@ -54,7 +64,7 @@ class Weights:
         self._array = None if array is None else _read_only(array)
         self._digest: str | None = None
         self._lock = threading.Lock()
-        self._identity: object = place if place is not None else _memory_identity(cast(Array, array))
+        self._identity = _identity(self._array, place)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Weights) and self._identity == other._identity)
@@ -66,8 +76,10 @@ class Weights:
         return f"Weights({self.place or 'memory'})"
 
     @property
-    def is_loaded(self) -> bool:
-        return self._array is not None
+    def memory(self) -> Array:
+        """The array of weights that no file holds."""
+        assert self._array is not None
+        return self._array
 
     def array(self, tensor_type: AnyTensor) -> Array:
         """The read-only data; reads them on first use. Raises ModelError when the key leads nowhere."""
@@ -78,8 +90,30 @@ class Weights:
         with self._lock:
             if self._array is None:
                 assert self.place is not None
-                self._array = _read_only(resolve(self.place, tensor_type))
+                self._array = _read_only(self._checked(resolve(self.place, tensor_type)))
         return self._array
+
+    def _checked(self, array: Array) -> Array:
+        assert self.place is not None
+        expected = self.place.digest
+        if expected is None:
+            return array
+        self._digest = sha256_of(array)
+        if self._digest != expected:
+            raise ModelError(
+                f"weights {self.place.key} of {self.place.file} are not what the text was made from"
+            )
+        return array
+
+    def fill(self, array: Array) -> None:
+        """Gives the data of a resource that stood at the end of the text; it is memory from then on."""
+        self._array = _read_only(array)
+        self.place = None
+
+    @property
+    def known_digest(self) -> str | None:
+        """The digest if somebody asked for it before."""
+        return self._digest
 
     def digest(self, tensor_type: AnyTensor) -> str:
         """SHA-256 of the raw elements (about 1 s per GB, computed once)."""
@@ -104,7 +138,11 @@ def _read_only(array: Array) -> Array:
     return view
 
 
-def _memory_identity(array: Array) -> object:
+def _identity(array: Array | None, place: WeightsPlace | None) -> object:
+    if place is not None and place.file != RESOURCE:
+        return place
+    if array is None:
+        return object()  # data that the text left out are equal to nothing else
     address = array.__array_interface__["data"][0]
     return (address, array.shape, array.strides, array.dtype.str, array.dtype.name)
 
@@ -153,35 +191,54 @@ class WeightsAttr(TypedAttribute):
             raise VerifyException(f"onnx.weights has type {self.type}; expected a ranked tensor")
 
     def print_without_type(self, printer: Printer) -> None:
-        printer.print_string("#onnx.weights<")
-        self._print_key(printer)
-        printer.print_string(">")
+        printer.print_string("#onnx.weights")
+        self.print_parameters(printer)
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string("<")
-        self._print_key(printer)
-        printer.print_string(" : ")
-        printer.print_attribute(self.type)
-        printer.print_string(">")
-
-    def _print_key(self, printer: Printer) -> None:
         from onnxloom.dialects.onnx.weights_source import place_in_memory
 
         place = self.place or place_in_memory(self.reference.data)
-        printer.print_string_literal(place.file)
-        printer.print_string(", ")
-        if isinstance(place.key, str):
-            printer.print_string_literal(place.key)
-        else:
-            printer.print_string(f"[{place.key[0]}, {place.key[1]}]")
-        digest = self.reference.data._digest  # pyright: ignore[reportPrivateUsage]
-        if digest is not None and place.file != MEMORY:
-            printer.print_string(", ")
-            printer.print_string_literal(f"sha256:{digest}")
+        key = quote(place.key) if isinstance(place.key, str) else f"[{place.key[0]}, {place.key[1]}]"
+        digest = self.reference.data.known_digest or place.digest
+        check = f', "sha256:{digest}"' if digest is not None and place.file != MEMORY else ""
+        printer.print_string(f"<{quote(place.file)}, {key}{check} : ")
+        printer.print_attribute(self.type)
+        printer.print_string(">")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        from onnxloom.dialects.onnx.weights_source import search_path
+
+        with parser.in_angle_brackets():
+            file = parser.parse_str_literal(" in onnx.weights")
+            parser.parse_punctuation(",")
+            key = _parse_key(parser)
+            digest = _parse_digest(parser)
+            parser.parse_punctuation(":")
+            tensor_type = parser.parse_type()
+        place = WeightsPlace(file, key, search_path(parser.lexer.input.name), digest)
+        return [WeightsReference(Weights(None, place)), tensor_type]
 
 
-MEMORY = "memory"
-"""File name in the key of weights that exist in this process only."""
+def _parse_key(parser: AttrParser) -> Key:
+    name = parser.parse_optional_str_literal()
+    if name is not None:
+        return name
+    with parser.in_square_brackets():
+        offset = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_punctuation(",")
+        length = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    return offset, length
+
+
+def _parse_digest(parser: AttrParser) -> str | None:
+    if parser.parse_optional_punctuation(",") is None:
+        return None
+    text = parser.parse_str_literal(" in onnx.weights")
+    digest = text.removeprefix("sha256:")
+    if digest == text or len(digest) != 64:
+        parser.raise_error('expected the digest of the weights: "sha256:..."')
+    return digest
 
 
 def weights_attr(

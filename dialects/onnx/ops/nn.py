@@ -434,7 +434,7 @@ class MaxUnpoolOp(OnnxOp):
     name = "onnx.MaxUnpool"
 
     X = operand_def(FLOATS_BF16.of_parameter("T1"))
-    I = operand_def(INT64.of_parameter("T2"))
+    I = operand_def(INT64.of_parameter("T2"))  # noqa: E741
     output_shape = operand_def(INT64.of_parameter("T2").or_none())
     output = result_def(FLOATS_BF16.of_parameter("T1"))
     kernel_shape = prop_def(INTS_ATTR)

@@ -1,0 +1,67 @@
+"""What must a printed module contain to be read back bit for bit?"""
+
+from __future__ import annotations
+
+from typing import IO, Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.literals import format_float, quote
+from onnxloom.dialects.onnx.tensor_text import print_dense, print_tensor
+from onnxloom.dialects.onnx.weights import MEMORY, RESOURCE, WeightsAttr
+from onnxloom.dialects.onnx.weights_file import WeightsWriter
+
+
+class OnnxPrinter(Printer):
+    """xDSL's printer, with exact numbers and weights as keys."""
+
+    elide_weights: bool = False
+    """Leave the data of weights out: the text shows the structure and cannot be run."""
+
+    weights_out: WeightsWriter | None = None
+    """Where weights that no file holds are written; without it they are printed inline."""
+
+    def __init__(self, stream: IO[str] | None = None, *args: Any, **options: Any) -> None:
+        super().__init__(stream, *args, **options)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, WeightsAttr):
+            self._print_weights(attribute)
+        elif isinstance(attribute, DenseIntOrFPElementsAttr) and isinstance(attribute.type, TensorType):
+            print_tensor(self, attribute)
+        else:
+            super().print_attribute(attribute)
+
+    def _print_weights(self, attr: WeightsAttr) -> None:
+        place = attr.place
+        if self.elide_weights:
+            self._print_resource("__elided__", attr)
+        elif place is not None and place.file == RESOURCE:
+            self._print_resource(str(place.key), attr)
+        elif place is not None and place.file != MEMORY:
+            super().print_attribute(attr)
+        elif self.weights_out is None:
+            print_dense(self, attr.array(), attr.tensor_type)
+        else:
+            written = self.weights_out.add(attr.array())
+            offset, length = cast(tuple[int, int], written.key)
+            self.print_string(f"#onnx.weights<{quote(written.file)}, [{offset}, {length}] : ")
+            self.print_attribute(attr.type)
+            self.print_string(">")
+
+    def _print_resource(self, name: str, attr: WeightsAttr) -> None:
+        self.print_string(f"dense_resource<{name}> : ")
+        self.print_attribute(attr.type)
+
+    def print_string_literal(self, string: str) -> None:
+        self.print_string(quote(string))
+
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        dtype = dtype_of_element(type)
+        array = np.array([value]).astype(dtype)
+        bits = int.from_bytes(array.tobytes(), "little")
+        self.print_string(format_float(float(array.astype(np.float64)[0]), bits, dtype))
