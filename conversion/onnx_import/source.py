@@ -1,0 +1,131 @@
+"""What can a model be imported from? A path, bytes, an open file, or a `ModelProto`."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from google.protobuf.message import DecodeError
+from onnx import GraphProto, ModelProto, TensorProto
+
+from onnxloom.conversion.onnx_import.payloads import Payload, Payloads
+from onnxloom.conversion.onnx_import.wire import LARGE, cut_raw_data
+from onnxloom.errors import ModelError
+
+
+@runtime_checkable
+class Readable(Protocol):
+    def read(self) -> bytes: ...
+
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable | ModelProto
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model whose large tensors are empty in `proto`; `payloads` finds their data."""
+
+    proto: ModelProto
+    payloads: Payloads
+    name: str
+    """For messages: the path as given, or "model"."""
+    file: str | None
+    """Path as given, when there is one."""
+
+
+def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = ()) -> LoadedModel:
+    """Reads a model. Raises ModelError in one line that names the file."""
+    dirs = [Path(path) for path in external_data_dirs]
+    mark = f"onnxloom-{secrets.token_hex(8)}"
+    if isinstance(source, ModelProto):
+        proto, taken = without_large_data(source, mark)
+        return LoadedModel(proto, Payloads(mark, taken, None, dirs), "model", None)
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _from_buffer(memoryview(source), mark, "model", None, dirs)
+    if isinstance(source, Readable):
+        name = getattr(source, "name", "model")
+        file = name if isinstance(name, str) else None
+        return _from_buffer(memoryview(source.read()), mark, file or "model", file, dirs)
+    file = os.fspath(source)
+    return _from_buffer(_mapped(file), mark, file, file, dirs)
+
+
+def _mapped(file: str) -> memoryview:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError(f"{file}: is not a regular file; expected an ONNX model")
+        if status.st_size == 0:
+            raise ModelError(f"{file}: is empty; expected an ONNX model")
+        return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    finally:
+        os.close(descriptor)
+
+
+def _from_buffer(
+    buffer: memoryview, mark: str, name: str, file: str | None, dirs: Sequence[Path]
+) -> LoadedModel:
+    buffer = buffer.cast("B") if buffer.format != "B" else buffer
+    try:
+        skeleton = cut_raw_data(buffer, mark)
+        proto = ModelProto.FromString(skeleton.data)
+    except ModelError as error:
+        raise ModelError(f"{name}: is not a valid ONNX model: {error}") from None
+    except DecodeError:
+        raise ModelError(f"{name}: is not a valid ONNX model: the data are damaged") from None
+    if not proto.HasField("graph"):
+        raise ModelError(f"{name}: is not a valid ONNX model: it has no graph")
+    folder = None if file is None else Path(file).resolve().parent
+    pieces = [buffer[start:end] for start, end in skeleton.ranges]
+    return LoadedModel(proto, Payloads(mark, pieces, folder, dirs), name, file)
+
+
+def without_large_data(model: ModelProto, mark: str) -> tuple[ModelProto, list[Payload]]:
+    """A copy in which large initializers are marks; the rest (nodes, small tensors) is copied."""
+    taken: list[Payload] = []
+    copy = ModelProto()
+    for field, value in model.ListFields():
+        if field.name != "graph":
+            _copy_field(copy, field.name, value)
+    for field, value in model.graph.ListFields():
+        if field.name != "initializer":
+            _copy_field(copy.graph, field.name, value)
+    _copy_initializers(copy.graph, model.graph.initializer, mark, taken)
+    return copy, taken
+
+
+def _copy_field(message: ModelProto | GraphProto, name: str, value: object) -> None:
+    if isinstance(value, str | bytes | int | float):
+        setattr(message, name, value)
+    else:
+        getattr(message, name).MergeFrom(value)
+
+
+def _copy_initializers(
+    graph: GraphProto, tensors: Iterable[TensorProto], mark: str, taken: list[Payload]
+) -> None:
+    for tensor in tensors:
+        # Reading raw_data copies it, so the size is judged from the shape.
+        if not tensor.HasField("raw_data") or _elements(tensor) * 16 < LARGE:
+            graph.initializer.append(tensor)
+            continue
+        marked = graph.initializer.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        marked.external_data.add(key=mark, value=str(len(taken)))
+        taken.append(tensor)
+
+
+def _elements(tensor: TensorProto) -> int:
+    count = 1
+    for dim in tensor.dims:
+        count *= dim
+    return count
