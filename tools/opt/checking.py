@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
+from onnxloom.dialects.verify_dominance import verify_dominance
 from onnxloom.tools.failures import one_line
 
 
@@ -19,12 +20,6 @@ class InvalidIR(Exception):
 
 def verify(module: ModuleOp) -> None:
     """Raises InvalidIR for the first op that breaks a rule."""
-    try:
-        from onnxloom.dialects.verify_dominance import verify_dominance
-    except ModuleNotFoundError:
-
-        def verify_dominance(op: Operation) -> None: ...
-
     _verify_nested_first(module)
     try:
         verify_dominance(module)

@@ -83,6 +83,7 @@ class OnnxloomOpt(xDSLOptMain):
             timing=self.args.time_passes,
             statistics=self.args.statistics,
             verify_each=self.args.verify_each and not self.args.disable_verify,
+            verify_result=not self.args.disable_verify,
         )
         known = {"*", *(module_pass.name for module_pass in passes)}
         for name in (*watch.before, *watch.after):
@@ -147,8 +148,6 @@ class OnnxloomOpt(xDSLOptMain):
             if not self.args.disable_verify:
                 verify(module)
             self.runner.run(self.ctx, module)
-            if not self.args.disable_verify and self.runner.passes and not self.runner.watch.verify_each:
-                verify(module)
             self._emit(module, output)
         except source.SourceError as error:
             raise _Stopped(
@@ -205,7 +204,7 @@ def _stream(chunk: source.Chunk) -> Any:
     """The bytes of a chunk; a whole file is opened, so that a front end may map it instead of reading it."""
     from io import BytesIO
 
-    return open(chunk.path, "rb") if chunk.path is not None else BytesIO(chunk.data)
+    return chunk.path.open("rb") if chunk.path is not None else BytesIO(chunk.piece)
 
 
 def _placed(failure: Failure, op: Any, places: source.Places, chunk: source.Chunk) -> Failure:

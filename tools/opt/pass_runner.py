@@ -43,6 +43,7 @@ class Watch:
     timing: bool = False
     statistics: bool = False
     verify_each: bool = False
+    verify_result: bool = True
 
 
 @dataclass
@@ -65,8 +66,9 @@ class PassRunner:
             self.seconds[index] = self.seconds.get(index, 0.0) + time.perf_counter() - start
             if self.watch.statistics:
                 self.counts.append((module_pass.name, ops, _count(module)))
-            if self.watch.verify_each:
-                _check(module_pass, module)
+            last = index == len(self.passes) - 1
+            if self.watch.verify_each or (last and self.watch.verify_result):
+                _check(module_pass, module, alone=self.watch.verify_each or len(self.passes) == 1)
             self._after(module_pass, module, before)
 
     def report(self) -> None:
@@ -119,11 +121,13 @@ def _apply(module_pass: ModulePass, context: Context, module: ModuleOp) -> None:
         raise PassFailure(internal(error, where), None) from error
 
 
-def _check(module_pass: ModulePass, module: ModuleOp) -> None:
+def _check(module_pass: ModulePass, module: ModuleOp, *, alone: bool) -> None:
+    """`alone`: the module was valid before this one pass."""
     try:
         verify(module)
     except InvalidIR as error:
-        failure = internal(error, f": pass '{module_pass.name}' left invalid IR")
+        culprit = f"pass '{module_pass.name}'" if alone else "the passes (--verify-each tells which)"
+        failure = internal(error, f": {culprit} left invalid IR")
         raise PassFailure(failure, error.op) from error
 
 

@@ -32,18 +32,31 @@ together with a byte that is no text)."""
 class Chunk:
     """One piece of the input, processed on its own."""
 
-    data: bytes
     name: str
-    first_line: int = 1
     path: Path | None = None
-    """The file, when the chunk is a whole file."""
+    """The file, when the chunk is a whole file: it is read only as text, a model is mapped."""
+    piece: bytes = b""
+    """The bytes, when there is no file."""
+    first_line: int = 1
+
+    @property
+    def data(self) -> bytes:
+        return self.piece if self.path is None else self.path.read_bytes()
+
+    def head(self, size: int) -> bytes:
+        """The first bytes."""
+        if self.path is None:
+            return self.piece[:size]
+        with self.path.open("rb") as file:
+            return file.read(size)
 
     @property
     def text(self) -> str:
+        data = self.data
         try:
-            return self.data.decode("utf-8")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            line = self.first_line + self.data.count(b"\n", 0, error.start)
+            line = self.first_line + data.count(b"\n", 0, error.start)
             raise ModelError(f"line {line} is not UTF-8 text") from None
 
 
@@ -74,19 +87,19 @@ class SourceError(Exception):
 def read(file: str | None, *, split: bool) -> list[Chunk]:
     """The whole input, or its pieces between `// -----` lines."""
     if file is None or file == "-":
-        name, path, data = STDIN, None, sys.stdin.buffer.read()
+        whole = Chunk(STDIN, piece=sys.stdin.buffer.read())
     else:
-        name, path, data = file, Path(file), Path(file).read_bytes()
-    if not split:
-        return [Chunk(data, name, path=path)]
-    return list(_pieces(data, name))
+        path = Path(file)
+        # A pipe (`<(command)`) can be read once only.
+        whole = Chunk(file, path) if path.is_file() else Chunk(file, piece=path.read_bytes())
+    return list(_pieces(whole.data, whole.name)) if split else [whole]
 
 
 def is_onnx(chunk: Chunk) -> bool:
     """Whether the chunk holds a binary ONNX model rather than text."""
     if chunk.path is not None and chunk.path.suffix == ".onnx":
         return True
-    head = chunk.data[:64]
+    head = chunk.head(64)
     return head[:1] in _ONNX_FIRST_BYTES and any(byte < 9 or 13 < byte < 32 for byte in head)
 
 
@@ -137,5 +150,5 @@ def _pieces(data: bytes, name: str) -> Iterator[Chunk]:
     start = 0
     for separator in [*_SEPARATOR.finditer(data), None]:
         end = separator.start() if separator is not None else len(data)
-        yield Chunk(data[start:end], name, 1 + data.count(b"\n", 0, start))
+        yield Chunk(name, piece=data[start:end], first_line=1 + data.count(b"\n", 0, start))
         start = separator.end() if separator is not None else end

@@ -146,6 +146,8 @@ def _command(words: list[str]) -> Command | None:
                 stderr_file = next(rest, None)
             case _:
                 arguments.append(word)
+    if merge and (stdout_file or stderr_file):
+        return None  # the order of redirections matters then: a question for a shell
     return Command(words[0], tuple(arguments), negated, stdout_file, stderr_file, merge)
 
 
