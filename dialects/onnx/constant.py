@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, UnrankedTensorType, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnrankedTensorType, i64
 from xdsl.ir import Attribute, SSAValue, TypedAttribute
 from xdsl.irdl import opt_prop_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -18,6 +18,7 @@ from onnxloom.dialects.onnx.attributes import text_of
 from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, dense_array, dense_attr
 from onnxloom.dialects.onnx.dtypes import DType, element_of_dtype
+from onnxloom.dialects.onnx.narrow import is_dense, is_ranked, is_tensor
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 from onnxloom.dialects.onnx.tensor_text import parse_dense, print_tensor
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
@@ -71,17 +72,15 @@ class ConstantOp(OnnxOp):
         return self
 
     def print(self, printer: Printer) -> None:
-        attributes = dict(self.attributes)
         value = self.properties.get("value")
-        if value is None:
-            attributes |= self.properties
+        is_plain = isinstance(value, TypedAttribute) and value.get_type() == self.output.type
+        attributes = self.attributes if is_plain else {**self.attributes, **self.properties}
         if attributes:
             printer.print_op_attributes(attributes)
-        if isinstance(value, TypedAttribute):
+        if isinstance(value, TypedAttribute) and is_plain:
             printer.print_string(" ")
             print_tensor(printer, value)
-            if value.get_type() == self.output.type:
-                return
+            return
         printer.print_string(" : ")
         printer.print_attribute(self.output.type)
 
@@ -90,12 +89,12 @@ def _fits(value_type: Attribute, result_type: Attribute) -> bool:
     """A result may say less than the constant: unknown dims, unknown rank, no encoding."""
     if value_type == result_type:
         return True
-    if not isinstance(value_type, TensorType) or value_type.element_type != getattr(
-        result_type, "element_type", None
-    ):
+    if not is_ranked(value_type) or not is_tensor(result_type):
         return False
-    if not isinstance(result_type, TensorType):
-        return isinstance(result_type, UnrankedTensorType)
+    if value_type.element_type != result_type.element_type:
+        return False
+    if not is_ranked(result_type):
+        return True
     have, want = value_type.get_shape(), result_type.get_shape()
     return len(have) == len(want) and all(w in (h, -1) for h, w in zip(have, want, strict=True))
 
@@ -107,7 +106,7 @@ def _parse_value(parser: Parser) -> Attribute | None:
 
 
 def _strings_array(attr: Attribute) -> Array:
-    array = np.array([text_of(cast(Any, element)) for element in cast(Any, attr).data], dtype=object)
+    array = np.array([text_of(element) for element in cast(Any, attr).data], dtype=object)
     return array.reshape(-1)
 
 
@@ -173,6 +172,6 @@ def constant_value(source: SSAValue | Attribute | None) -> Array | None:
         source = owner.value if owner.value is not None else owner.sparse_value
     if isinstance(source, WeightsAttr):
         return source.array()
-    if isinstance(source, DenseIntOrFPElementsAttr | DenseStringsAttr):
+    if isinstance(source, DenseStringsAttr) or is_dense(source):
         return dense_array(source)
     return None

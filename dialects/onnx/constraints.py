@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final
 
+from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     BytesAttr,
-    FloatAttr,
-    IntegerAttr,
     NoneType,
     StringAttr,
     TensorType,
-    UnrankedTensorType,
     f32,
     i64,
 )
@@ -27,6 +24,7 @@ from xdsl.irdl import AttrConstraint, IntConstraint, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES, si64
+from onnxloom.dialects.onnx.narrow import is_array, is_float_attr, is_int_attr, is_tensor
 from onnxloom.dialects.onnx.types import MapType, OptType, SeqType
 
 
@@ -69,8 +67,8 @@ class TypeSet(AttrConstraint[Attribute]):
         return replace(self, allows_none=True)
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
-        if isinstance(attr, TensorType | UnrankedTensorType):
-            element: Attribute = attr.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if is_tensor(attr):
+            element = attr.element_type
             if element not in self.elements:
                 raise VerifyException(f"has type {attr}; expected {self.describe()}")
             if self.parameter is not None:
@@ -99,8 +97,8 @@ class TypeSet(AttrConstraint[Attribute]):
         return isinstance(attr, MapType) and self.has_map
 
     def _allows_sequence_of(self, element: Attribute) -> bool:
-        if isinstance(element, TensorType | UnrankedTensorType):
-            return element.element_type in self.sequence_elements  # pyright: ignore[reportUnknownMemberType]
+        if is_tensor(element):
+            return element.element_type in self.sequence_elements
         return isinstance(element, MapType) and self.has_map
 
     def describe(self) -> str:
@@ -162,13 +160,13 @@ _ELEMENTS = frozenset(ELEMENT_TYPES.values())
 
 
 def _is_int(attr: Attribute) -> bool:
-    if isinstance(attr, IntegerAttr):
+    if is_int_attr(attr):
         return attr.type in (si64, i64)
     return attr in _ELEMENTS  # a data type written as a type: `to = f32`
 
 
 def _is_float(attr: Attribute) -> bool:
-    return isinstance(attr, FloatAttr) and attr.type == f32
+    return is_float_attr(attr) and attr.type == f32
 
 
 def _is_string(attr: Attribute) -> bool:
@@ -177,7 +175,7 @@ def _is_string(attr: Attribute) -> bool:
 
 def _array_of(accepts: Callable[[Attribute], bool]) -> Callable[[Attribute], bool]:
     def check(attr: Attribute) -> bool:
-        return isinstance(attr, ArrayAttr) and all(accepts(element) for element in attr.data)
+        return is_array(attr) and all(accepts(element) for element in attr.data)
 
     return check
 

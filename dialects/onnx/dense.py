@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
     DenseIntOrFPElementsAttr,
-    IntegerType,
     Signedness,
     StringAttr,
     TensorType,
@@ -26,11 +25,11 @@ from xdsl.printer import Printer
 
 from onnxloom.dialects.onnx.attributes import string_value, text_of
 from onnxloom.dialects.onnx.dtypes import DType, dtype_of_element, tensor_type_of
+from onnxloom.dialects.onnx.narrow import AnyDense, AnyTensor, is_integer
 from onnxloom.dialects.onnx.types import STRING_TYPE
 from onnxloom.errors import ModelError
 
 Array = np.ndarray[Any, Any]
-AnyTensor = TensorType[Attribute]
 
 
 @irdl_attr_definition
@@ -90,7 +89,7 @@ def strings_to_array(attr: DenseStringsAttr) -> Array:
 
 def _stored_dtype(element: Attribute, dtype: DType) -> DType:
     """How xDSL stores an element where that differs from numpy: true is 0xFF, -1 of i4 is 0xFF."""
-    if not isinstance(element, IntegerType) or element.width.data >= 8:
+    if not is_integer(element) or element.width.data >= 8:
         return dtype
     is_unsigned = element.signedness.data == Signedness.UNSIGNED
     return np.dtype(np.uint8) if is_unsigned else np.dtype(np.int8)
@@ -140,7 +139,7 @@ def dense_attr(
     return DenseIntOrFPElementsAttr(cast(Any, tensor_type), data)
 
 
-def dense_array(attr: DenseIntOrFPElementsAttr | DenseStringsAttr) -> Array:
+def dense_array(attr: AnyDense | DenseStringsAttr) -> Array:
     """A read-only array with the values of an inline dense attribute."""
     if isinstance(attr, DenseStringsAttr):
         return strings_to_array(attr)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, ComplexType, IntegerType, Signedness, StringAttr, TensorType, i1
+from xdsl.dialects.builtin import BytesAttr, IntegerType, Signedness, StringAttr, i1
 from xdsl.ir import Attribute
 
 from onnxloom.dialects.onnx.attributes import encode, string_value
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, array_to_bytes, bytes_to_array
 from onnxloom.dialects.onnx.dtypes import DType, dtype_of_element
+from onnxloom.dialects.onnx.narrow import AnyTensor, is_complex, is_integer
 from onnxloom.dialects.onnx.types import StringType
 
 LIST_LIMIT: Final = 128
@@ -69,9 +70,9 @@ def _nested(elements: Sequence[str], shape: Sequence[int]) -> str:
 def _formatter(element: Attribute) -> Callable[[Array], list[str]]:
     if element == i1:
         return lambda flat: ["true" if value else "false" for value in flat.tolist()]
-    if isinstance(element, IntegerType):
+    if is_integer(element):
         return lambda flat: [str(int(value)) for value in flat]
-    if isinstance(element, ComplexType):
+    if is_complex(element):
         part = dtype_of_element(cast(Attribute, element.element_type))
         return lambda flat: _format_complex(np.ascontiguousarray(flat).view(part))
     return format_floats
@@ -108,7 +109,7 @@ def format_float(value: float, bits: int, dtype: DType) -> str:
 # Reading
 
 
-def parse_tensor(body: str, tensor_type: TensorType[Attribute]) -> Array | DenseStringsAttr:
+def parse_tensor(body: str, tensor_type: AnyTensor) -> Array | DenseStringsAttr:
     """The array the text stands for; a splat is a broadcast view. Raises LiteralError."""
     element = tensor_type.element_type
     shape = tensor_type.get_shape()
@@ -135,7 +136,7 @@ def parse_tensor(body: str, tensor_type: TensorType[Attribute]) -> Array | Dense
     return flat.reshape(shape)
 
 
-def parse_sparse_tensor(body: str, tensor_type: TensorType[Attribute]) -> Array:
+def parse_sparse_tensor(body: str, tensor_type: AnyTensor) -> Array:
     """The dense array of `indices, values`. Raises LiteralError."""
     shape = tensor_type.get_shape()
     parts = _split_at_top(body)
@@ -162,7 +163,7 @@ def _split_at_top(body: str) -> list[str]:
     return [body]
 
 
-def _parse_hex(text: str, tensor_type: TensorType[Attribute]) -> Array:
+def _parse_hex(text: str, tensor_type: AnyTensor) -> Array:
     if not re.fullmatch(r'"0[xX](?:[0-9a-fA-F]{2})*"', text):
         raise LiteralError('expected a hexadecimal string "0x..." of whole bytes')
     data = bytes.fromhex(text[3:-1])
@@ -222,9 +223,9 @@ def _complex_token(stream: Iterator[str]) -> str:
 
 
 def _parse_elements(tokens: list[str], element: Attribute) -> Array:
-    if isinstance(element, IntegerType):
+    if is_integer(element):
         return _parse_ints(tokens, element)
-    if isinstance(element, ComplexType):
+    if is_complex(element):
         part = dtype_of_element(cast(Attribute, element.element_type))
         parts = [piece for token in tokens for piece in token.split(",")]
         if len(parts) != 2 * len(tokens):
@@ -236,14 +237,14 @@ def _parse_elements(tokens: list[str], element: Attribute) -> Array:
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]+|[0-9]+)")
 
 
-def _parse_ints(tokens: list[str], element: IntegerType) -> Array:
+def _parse_ints(tokens: list[str], element: IntegerType[Any, Any]) -> Array:
     if element == i1:
         words = {"true": True, "false": False, "1": True, "0": False, "-1": True}
         unknown = next((token for token in tokens if token not in words), None)
         if unknown is not None:
             raise LiteralError(f"{unknown} is not true or false")
         return np.array([words[token] for token in tokens], dtype=np.bool_)
-    width = cast(int, element.width.data)
+    width = int(element.width.data)
     is_unsigned = element.signedness.data == Signedness.UNSIGNED
     low = 0 if is_unsigned else -(1 << (width - 1))
     values: list[int] = []
@@ -290,7 +291,7 @@ def _bits_of(token: str, dtype: DType) -> int:
     return pattern
 
 
-def _parse_strings(body: str, tensor_type: TensorType[Attribute]) -> DenseStringsAttr:
+def _parse_strings(body: str, tensor_type: AnyTensor) -> DenseStringsAttr:
     from xdsl.dialects.builtin import ArrayAttr
 
     tokens, found_shape = _flatten(body)

@@ -34,6 +34,7 @@ from onnxloom.dialects.onnx.element_types import si64
 from onnxloom.dialects.onnx.fused import FusedOp
 from onnxloom.dialects.onnx.literals import LiteralError, unquote_bytes
 from onnxloom.dialects.onnx.locations import LocationParser
+from onnxloom.dialects.onnx.narrow import is_array, is_int_attr
 from onnxloom.dialects.onnx.op import OnnxOp
 from onnxloom.dialects.onnx.structure import CustomOp, EntryPointOp
 from onnxloom.dialects.onnx.tensor_text import (
@@ -43,7 +44,7 @@ from onnxloom.dialects.onnx.tensor_text import (
     parse_sparse,
     tensor_of_bytes,
 )
-from onnxloom.dialects.onnx.weights import Weights, WeightsAttr
+from onnxloom.dialects.onnx.weights import WeightsAttr
 
 _PLAIN_TENSOR = re.compile(r"tensor<(?:(?:[0-9]+|\?)x)*(?:[a-z][A-Za-z0-9]*|!onnx\.String)>")
 _OPEN_ATTRIBUTES = (CustomOp, EntryPointOp, FusedOp)
@@ -117,7 +118,7 @@ class OnnxParser(LocationParser, Parser):
 
     def _parse_dialect_type_or_attribute_body(
         self, attr_name: str, is_type: bool, is_opaque: bool, starting_opaque_pos: Position | None
-    ) -> Attribute:
+    ) -> Any:
         """Attributes and types of unknown dialects are kept as text."""
         if attr_name == "onnx.dense_disposable":
             return parse_disposable(self)
@@ -185,7 +186,7 @@ class OnnxParser(LocationParser, Parser):
         data = bytes.fromhex(text[10:])
         for attr in self._resources.get(key, ()):
             array = tensor_of_bytes(self, data, attr.tensor_type)
-            cast(Weights, attr.reference.data).fill(array)
+            attr.reference.data.fill(array)
 
     # Operations
 
@@ -209,19 +210,19 @@ def _normalise(op: IRDLOperation) -> None:
             continue
         if definition.constr is INT_ATTR:
             op.properties[name] = _int(value)
-        elif definition.constr is INTS_ATTR and isinstance(value, ArrayAttr):
-            op.properties[name] = _ints(cast(ArrayAttr[Attribute], value))
+        elif definition.constr is INTS_ATTR and is_array(value):
+            op.properties[name] = _ints(value)
 
 
 def _int(value: Attribute) -> Attribute:
-    if isinstance(value, IntegerAttr):
+    if is_int_attr(value):
         return value if value.type == si64 else int_value(value.value.data)
     code = ELEMENT_TO_PROTO.get(value)
     return value if code is None else int_value(code)
 
 
 def _ints(array: ArrayAttr[Attribute]) -> Attribute:
-    if not any(isinstance(value, IntegerAttr) and value.type == si64 for value in array.data):
+    if not any(is_int_attr(value) and value.type == si64 for value in array.data):
         return array
-    values = [IntegerAttr(v.value.data, i64) if isinstance(v, IntegerAttr) else v for v in array.data]
+    values = [IntegerAttr(v.value.data, i64) if is_int_attr(v) else v for v in array.data]
     return ArrayAttr(values)

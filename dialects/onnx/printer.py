@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import IO, Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.literals import format_float, quote
+from onnxloom.dialects.onnx.narrow import is_dense
 from onnxloom.dialects.onnx.tensor_text import print_dense, print_tensor
 from onnxloom.dialects.onnx.weights import MEMORY, RESOURCE, WeightsAttr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
@@ -31,7 +32,7 @@ class OnnxPrinter(Printer):
     def print_attribute(self, attribute: Attribute) -> None:
         if isinstance(attribute, WeightsAttr):
             self._print_weights(attribute)
-        elif isinstance(attribute, DenseIntOrFPElementsAttr) and isinstance(attribute.type, TensorType):
+        elif is_dense(attribute):
             print_tensor(self, attribute)
         else:
             super().print_attribute(attribute)

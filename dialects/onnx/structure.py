@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    IntegerAttr,
     NoneType,
     StringAttr,
     SymbolRefAttr,
@@ -33,6 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.attributes import int_value
 from onnxloom.dialects.onnx.constraints import INT_ATTR
+from onnxloom.dialects.onnx.narrow import is_int_attr, is_ranked
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 
 
@@ -112,12 +112,13 @@ class DimOp(OnnxOp):
     def verify_(self) -> None:
         if self.dim.type != TensorType(i64, [1]):
             raise VerifyException(f"result dim has type {self.dim.type}; expected tensor<1xi64>")
-        if not isinstance(self.data.type, TensorType):
+        data_type = self.data.type
+        if not is_ranked(data_type):
             return
-        rank = self.data.type.get_num_dims()
+        rank = data_type.get_num_dims()
         axis = self.axis
-        if isinstance(axis, IntegerAttr) and not 0 <= axis.value.data < rank:
-            raise VerifyException(f"axis is {axis.value.data}; expected 0 to {rank - 1} for {self.data.type}")
+        if is_int_attr(axis) and not 0 <= axis.value.data < rank:
+            raise VerifyException(f"axis is {axis.value.data}; expected 0 to {rank - 1} for {data_type}")
 
 
 @irdl_op_definition

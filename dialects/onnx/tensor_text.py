@@ -12,7 +12,6 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from onnxloom.dialects.onnx.dense import (
-    AnyTensor,
     Array,
     DenseStringsAttr,
     bytes_to_array,
@@ -20,6 +19,7 @@ from onnxloom.dialects.onnx.dense import (
     dense_attr,
 )
 from onnxloom.dialects.onnx.literals import LiteralError, format_tensor, parse_sparse_tensor, parse_tensor
+from onnxloom.dialects.onnx.narrow import AnyTensor, is_dense
 from onnxloom.dialects.onnx.weights import (
     RESOURCE,
     Weights,
@@ -127,7 +127,7 @@ def tensor_of_bytes(parser: AttrParser, data: bytes, tensor_type: AnyTensor) -> 
 
 def _take(parser: AttrParser, pattern: re.Pattern[str], expected: str) -> str:
     """The first group of a raw match at the current token, which is consumed."""
-    text = cast(str, parser.lexer.input.content)
+    text = parser.lexer.input.content
     match = pattern.match(text, parser.pos)
     if match is None:
         parser.raise_error(f"expected {expected}")
@@ -143,7 +143,7 @@ def folder_of(parser: AttrParser) -> str:
 
 def print_tensor(printer: Printer, attr: TypedAttribute) -> None:
     """`dense<...> : type`, bit for bit; weights as their key."""
-    if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(attr.type, TensorType):
+    if is_dense(attr):
         print_dense(printer, dense_array(attr), cast(AnyTensor, attr.type))
     else:
         printer.print_attribute(attr)

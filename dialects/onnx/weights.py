@@ -23,9 +23,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from onnxloom.dialects.onnx.dense import AnyTensor, Array
+from onnxloom.dialects.onnx.dense import Array
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
 from onnxloom.dialects.onnx.literals import quote
+from onnxloom.dialects.onnx.narrow import AnyTensor
 from onnxloom.errors import ModelError
 
 MEMORY: Final = "memory"

@@ -13,8 +13,9 @@ from typing import BinaryIO, Final
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
 
-from onnxloom.dialects.onnx.dense import AnyTensor, Array
+from onnxloom.dialects.onnx.dense import Array
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.narrow import AnyTensor
 from onnxloom.dialects.onnx.weights import WeightsPlace, sha256_of
 from onnxloom.errors import ModelError
 

@@ -7,15 +7,16 @@ files given by `weights_source`.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
-from onnxloom.dialects.onnx.dense import AnyTensor, Array
+from onnxloom.dialects.onnx.dense import Array
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.narrow import AnyTensor
 from onnxloom.dialects.onnx.weights import MEMORY, RESOURCE, Weights, WeightsPlace
 from onnxloom.errors import ModelError
 
@@ -29,7 +30,7 @@ _SOURCES: ContextVar[tuple[str, ...]] = ContextVar("weights_sources", default=()
 
 
 @contextmanager
-def weights_source(*paths: str | Path) -> Iterator[None]:
+def weights_source(*paths: str | Path) -> Generator[None, None, None]:
     """Text parsed inside may find its weights in these folders or files too."""
     token = _SOURCES.set((*_SOURCES.get(), *(str(path) for path in paths)))
     try:
