@@ -71,7 +71,7 @@ def _check_blocks(region: Region, visible: set[SSAValue]) -> None:
         if added is not None:
             visible.difference_update(added)
             continue
-        added = []
+        added = list[SSAValue]()
         stack.append((block, added))
         _check_block(block, visible, added)
         stack.extend((child, None) for child in children.get(block, ()))

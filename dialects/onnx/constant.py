@@ -18,7 +18,7 @@ from onnxloom.dialects.onnx.attributes import text_of
 from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, dense_array, dense_attr
 from onnxloom.dialects.onnx.dtypes import DType, element_of_dtype
-from onnxloom.dialects.onnx.narrow import is_dense, is_ranked, is_tensor
+from onnxloom.dialects.onnx.narrow import compatible, is_dense
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 from onnxloom.dialects.onnx.tensor_text import parse_dense, print_tensor
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
@@ -40,7 +40,7 @@ class ConstantOp(OnnxOp):
         if value is None:
             raise VerifyException("has neither value nor sparse_value; expected one")
         assert isinstance(value, TypedAttribute)
-        if not _fits(value.get_type(), self.output.type):
+        if not compatible(value.get_type(), self.output.type):
             raise VerifyException(f"result output has type {self.output.type}; expected {value.get_type()}")
 
     @classmethod
@@ -83,20 +83,6 @@ class ConstantOp(OnnxOp):
             return
         printer.print_string(" : ")
         printer.print_attribute(self.output.type)
-
-
-def _fits(value_type: Attribute, result_type: Attribute) -> bool:
-    """A result may say less than the constant: unknown dims, unknown rank, no encoding."""
-    if value_type == result_type:
-        return True
-    if not is_ranked(value_type) or not is_tensor(result_type):
-        return False
-    if value_type.element_type != result_type.element_type:
-        return False
-    if not is_ranked(result_type):
-        return True
-    have, want = value_type.get_shape(), result_type.get_shape()
-    return len(have) == len(want) and all(w in (h, -1) for h, w in zip(have, want, strict=True))
 
 
 def _parse_value(parser: Parser) -> Attribute | None:

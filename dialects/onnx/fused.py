@@ -42,7 +42,14 @@ class FusedOp(OnnxOp):
             regions=[Region(body)],
         )
 
-    def verify_(self) -> None:
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        try:
+            self._verify_body()
+        except VerifyException as error:
+            self.emit_error("", error)
+        super().verify(verify_nested_ops)
+
+    def _verify_body(self) -> None:
         if len(self.body.blocks) != 1:
             raise VerifyException(f"the body has {len(self.body.blocks)} blocks; expected one")
         block = self.body.block
@@ -74,7 +81,7 @@ class FusedOp(OnnxOp):
                 owner = operand.owner
                 inside = owner.parent_op() if isinstance(owner, Block) else owner
                 if inside is None or not self.is_ancestor(inside):
-                    name = f" %{operand.name_hint}" if operand.name_hint else ""
+                    name = f" %{operand.name_hint}" if operand.name_hint else " a value"
                     raise VerifyException(
-                        f"{op.name} in the body uses{name} a value from outside; expected a block argument"
+                        f"{op.name} in the body uses{name} from outside; expected a block argument"
                     )

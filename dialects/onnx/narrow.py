@@ -59,3 +59,19 @@ def is_float_attr(attr: object) -> TypeGuard[FloatAttr[Any]]:
 def is_dense(attr: object) -> TypeGuard[AnyDense]:
     """A builtin dense attribute of a ranked tensor (not of a vector or memref)."""
     return isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(attr.type, TensorType)  # pyright: ignore[reportUnknownMemberType]
+
+
+def compatible(a: Attribute, b: Attribute) -> bool:
+    """Whether one value can have both types: same element type, no two different known dims."""
+    if a == b:
+        return True
+    if not is_tensor(a) or not is_tensor(b):
+        return False
+    if a.element_type != b.element_type:
+        return False
+    if not is_ranked(a) or not is_ranked(b):
+        return True
+    dims, others = a.get_shape(), b.get_shape()
+    return len(dims) == len(others) and all(
+        dim == other or dim < 0 or other < 0 for dim, other in zip(dims, others, strict=True)
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Set
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, irdl_op_definition
@@ -33,10 +33,15 @@ class OnnxOp(IRDLOperation):
         if verify_nested_ops:
             for region in self.regions:
                 region.verify()
-        # The stock diagnostic prints the whole module into the exception: skip it.
-        super().verify(verify_nested_ops=False)
+        try:
+            super().verify(verify_nested_ops=False)
+        except OnnxVerifyException:
+            raise
+        except VerifyException as error:
+            self.emit_error("", error)
 
-    def emit_error(self, message: str, underlying_error: Exception) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def emit_error(self, message: str, underlying_error: Exception) -> NoReturn:
+        # The stock diagnostic prints the whole module into the exception.
         raise OnnxVerifyException(sentence(self, str(underlying_error))) from None
 
 

@@ -13,10 +13,9 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -32,12 +31,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.attributes import int_value
 from onnxloom.dialects.onnx.constraints import INT_ATTR
-from onnxloom.dialects.onnx.narrow import is_int_attr, is_ranked
+from onnxloom.dialects.onnx.narrow import compatible, is_int_attr, is_ranked
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 
 
-@irdl_op_definition
-class YieldOp(IRDLOperation):
+@onnx_op(since_version=1)
+class YieldOp(OnnxOp):
     """Ends the region of a control-flow or fused op and gives its results."""
 
     name = "onnx.Yield"
@@ -63,8 +62,8 @@ class YieldOp(IRDLOperation):
         return cls.create(operands=parser.resolve_operands(names, types, start), attributes=attributes)
 
 
-@irdl_op_definition
-class ReturnOp(IRDLOperation):
+@onnx_op(since_version=1)
+class ReturnOp(OnnxOp):
     """Ends a function: `onnx.Return %y : tensor<2xf32>`."""
 
     name = "onnx.Return"
@@ -76,9 +75,23 @@ class ReturnOp(IRDLOperation):
     def __init__(self, values: Sequence[SSAValue]) -> None:
         super().__init__(operands=[values])
 
+    def verify_(self) -> None:
+        """A returned type may be more precise than the function says, but not another one."""
+        function = self.parent_op()
+        if not isinstance(function, FuncOp):
+            raise VerifyException("stands outside a function; expected to end one")
+        expected = function.function_type.outputs.data
+        if len(expected) != len(self.operands):
+            raise VerifyException(f"returns {len(self.operands)} values; expected {len(expected)}")
+        for index, (operand, result_type) in enumerate(zip(self.operands, expected, strict=True)):
+            if not compatible(operand.type, result_type):
+                raise VerifyException(
+                    f"operand {index} has type {operand.type}; expected {result_type} as the function says"
+                )
 
-@irdl_op_definition
-class NoValueOp(IRDLOperation):
+
+@onnx_op(since_version=1)
+class NoValueOp(OnnxOp):
     """Stands for an optional input that is left out."""
 
     name = "onnx.NoValue"
@@ -121,8 +134,8 @@ class DimOp(OnnxOp):
             raise VerifyException(f"axis is {axis.value.data}; expected 0 to {rank - 1} for {data_type}")
 
 
-@irdl_op_definition
-class EntryPointOp(IRDLOperation):
+@onnx_op(since_version=1)
+class EntryPointOp(OnnxOp):
     """Names the function a session runs."""
 
     name = "onnx.EntryPoint"
@@ -130,7 +143,7 @@ class EntryPointOp(IRDLOperation):
     func = prop_def(SymbolRefAttr)
 
 
-@onnx_op(domain="", since_version=1)
+@onnx_op(since_version=1)
 class CustomOp(OnnxOp):
     """An op of a domain that is not the standard's.
 
