@@ -8,6 +8,7 @@ from onnxloom.dialects.loom.plan_time import (
     BroadcastDimsOp,
     BroadcastSpaceOp,
     DimOp,
+    DimsEqualOp,
     ExtractOp,
     NeedValue,
     PlanTensor,
@@ -34,7 +35,7 @@ LOOM = Dialect(
     [
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
-        DimOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
+        DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
     ],
     [],
 )  # fmt: skip
@@ -45,6 +46,7 @@ __all__ = [
     "BroadcastSpaceOp",
     "ConstantOp",
     "DimOp",
+    "DimsEqualOp",
     "EndOp",
     "ExtractOp",
     "HostOp",

@@ -89,6 +89,11 @@ class KernelOp(IRDLOperation):
             raise VerifyException(f"loom.kernel @{name}: the body must end with loom.end")
 
 
+def _unsized(type_: Attribute) -> Attribute:
+    """The type of a flat buffer without its size, any other type unchanged."""
+    return type_.element_type if isa(type_, MemRefType) else type_
+
+
 @irdl_op_definition
 class MicrokernelOp(IRDLOperation):
     """A tuned register tile with a scalar reference loop.
@@ -109,7 +114,7 @@ class MicrokernelOp(IRDLOperation):
     def verify_(self) -> None:
         where = f"loom.microkernel {self.kind.data}"
         block = self.reference.block
-        if tuple(a.type for a in block.args) != tuple(a.type for a in self.args):
+        if [_unsized(a.type) for a in block.args] != [_unsized(a.type) for a in self.args]:
             raise VerifyException(f"{where}: block arguments must match the operands")
         if not isinstance(block.last_op, EndOp):
             raise VerifyException(f"{where}: the reference must end with loom.end")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -153,7 +153,31 @@ class BroadcastDimsOp(PlanTimeOp):
         super().__init__(operands=[args], result_types=[[IndexType()] * rank])
 
     def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
-        return np.broadcast_shapes(*(o.shape for o in operands if isinstance(o, PlanTensor)))
+        dims = np.broadcast_shapes(*(o.shape for o in operands if isinstance(o, PlanTensor)))
+        return [1] * (len(self.results_) - len(dims)) + list(dims)
+
+
+@irdl_op_definition
+class DimsEqualOp(PlanTimeOp):
+    """1 if dims of the operands are equal as required, else 0.
+
+    `conditions` holds `[i, a, j, b]` rows: dim `a` of operand `i` equals dim `b` of operand `j`.
+    """
+
+    name = "loom.dims_equal"
+    conditions = prop_def(ArrayAttr[ArrayAttr[IntegerAttr]])
+    args = var_operand_def(AnyAttr())
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    def __init__(self, args: Sequence[SSAValue], conditions: Sequence[tuple[int, int, int, int]]):
+        rows = ArrayAttr([ArrayAttr([_int(v) for v in row]) for row in conditions])
+        super().__init__(operands=[args], properties={"conditions": rows}, result_types=[IndexType()])
+
+    def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
+        shapes = [o.shape for o in operands if isinstance(o, PlanTensor)]
+        rows = [[v.value.data for v in row.data] for row in self.conditions.data]
+        return [int(all(shapes[i][a] == shapes[j][b] for i, a, j, b in rows))]
 
 
 @irdl_op_definition

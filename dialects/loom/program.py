@@ -217,7 +217,10 @@ class HostOp(IRDLOperation):
 
 @irdl_op_definition
 class IfOp(IRDLOperation):
-    """Runs one of two regions; both capture values of the enclosing program and end in `loom.yield`."""
+    """Runs one of two regions; both capture values of the enclosing program and end in `loom.yield`.
+
+    The condition is a tensor of one boolean, or an `index` (0 is false) that is known at plan time.
+    """
 
     name = "loom.if"
     condition = operand_def(AnyAttr())

@@ -1,0 +1,312 @@
+"""What does the author of a lowering build with? `KernelBuilder`: kernels, and the program that runs them.
+
+A lowering gets program-level tensors and gives back program-level tensors. Two levels of help:
+
+`map` is a whole elementwise kernel from one function over scalars, with broadcasting, strides, dynamic
+dims and vectorised inner loops taken care of. A kind that computes `x * sigmoid(x) + bias`:
+
+    class SwishBiasLowering(FusedOpKindLowering[SwishBias]):
+        helper = SwishBias
+
+        def lower_verified(self, fused_op, helper, inputs, builder):
+            def body(s: Scalars, x: Sequence[Scalar]) -> Sequence[Scalar]:
+                wide = s.widen(x[0])
+                gate = s.divf(wide, s.add_const(s.unary(math.ExpOp, s.neg(wide)), 1.0))
+                return [s.float_to(s.add(gate, s.widen(x[1])), x[0].type)]
+
+            return builder.map("swish_bias", inputs, [fused_op.results[0].type], body)
+
+`builder.apply(scalars, ops, values)` computes ops of the fused body on scalars from the table of scalar
+semantics, so that a kind need not spell them out.
+
+`kernel` opens a loop nest written by hand. Row sums of a matrix, `tensor<?x?xf32> -> tensor<?xf32>`:
+
+    rows, cols = builder.dims(x)
+    k = builder.kernel("row_sum", [x], [result_type], sizes=2)
+    with k.loop(k.sizes[0]) as i:
+        zero = k.scalars.const(0.0, f32)
+        total = k.reduce(k.sizes[1], [zero], lambda j, acc: [
+            k.scalars.add(acc[0], k.load(k.ins[0], k.at(i, k.sizes[1], j)))])
+        k.store(total[0], k.outs[0], i)
+    (y,) = builder.launch(k, [x], [builder.empty(result_type, [rows])], [rows, cols])
+
+Kernels with equal content are kept once, whatever made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects import arith, tensor
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.kernel_body import REASSOCIATE, KernelBody
+from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
+from onnxloom.conversion.onnx_to_loom.structure import DimKey, result_dims
+from onnxloom.dialects import loom
+from onnxloom.dialects.onnx.constant import constant_attr, constant_value
+from onnxloom.dialects.onnx.dtypes import tensor_type_of
+from onnxloom.dialects.onnx.semantics import scalar_semantics
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, has_kernel, storage_type
+from onnxloom.dialects.onnx.types import StringType
+
+Body = Callable[[Scalars, Sequence[Scalar]], Sequence[Scalar]]
+
+
+@dataclass(frozen=True)
+class _Saved:
+    last_op: Operation | None
+    indices: dict[int, SSAValue]
+    dims: dict[tuple[SSAValue, int], SSAValue]
+
+
+class KernelBuilder:
+    """Writes one block of a program and the kernels it launches."""
+
+    def __init__(self, block: Block, kernels: KernelSet):
+        self.block = block
+        self.kernels = kernels
+        self._builder = Builder(InsertPoint.at_end(block))
+        self._indices: dict[int, SSAValue] = {}
+        self._dims: dict[tuple[SSAValue, int], SSAValue] = {}
+
+    def nested(self, block: Block) -> KernelBuilder:
+        """A builder for a nested block of the program."""
+        return KernelBuilder(block, self.kernels)
+
+    def save(self) -> _Saved:
+        """Where the program stands."""
+        return _Saved(self.block.last_op, dict(self._indices), dict(self._dims))
+
+    def restore(self, saved: _Saved) -> None:
+        """Erases what was added to the program after `saved`."""
+        while (last := self.block.last_op) is not saved.last_op:
+            assert last is not None
+            last.detach()
+            last.erase()
+        self._indices, self._dims = dict(saved.indices), dict(saved.dims)
+
+    # Program level: sizes
+
+    def insert(self, op: Operation) -> Operation:
+        """Adds a program-level op."""
+        return self._builder.insert(op)
+
+    def index(self, value: int) -> SSAValue:
+        """A size known at compile time."""
+        if value not in self._indices:
+            op = arith.ConstantOp(IntegerAttr(value, IndexType()))
+            self._indices[value] = self.insert(op).results[0]
+        return self._indices[value]
+
+    def dim(self, value: SSAValue, axis: int) -> SSAValue:
+        """One dim of a program-level tensor."""
+        shape = shape_of(value)
+        axis = axis + len(shape) if axis < 0 else axis
+        if shape[axis] != DYNAMIC_INDEX:
+            return self.index(shape[axis])
+        made = _made_dim(value, axis)
+        if made is not None:
+            return made
+        key = (value, axis)
+        if key not in self._dims:
+            self._dims[key] = self.insert(loom.DimOp(value, axis)).results[0]
+        return self._dims[key]
+
+    def dim_keys(self, value: SSAValue) -> Sequence[DimKey]:
+        """Dims that compare equal where they are provably the same size; ints where static."""
+        return [
+            d if d != DYNAMIC_INDEX else self.dim(value, axis) for axis, d in enumerate(shape_of(value))
+        ]
+
+    def dims(self, value: SSAValue) -> list[SSAValue]:
+        """All dims of a ranked program-level tensor."""
+        return [self.dim(value, axis) for axis in range(len(shape_of(value)))]
+
+    def multiply(self, sizes: Sequence[SSAValue]) -> SSAValue:
+        """The product of sizes, 1 for none."""
+        known, product = 1, None
+        for size in sizes:
+            value = index_value(size)
+            if value is not None:
+                known *= value
+            elif product is None:
+                product = size
+            else:
+                product = self.insert(arith.MuliOp(product, size)).results[0]
+        if product is None or known == 0:
+            return self.index(known)
+        if known == 1:
+            return product
+        return self.insert(arith.MuliOp(product, self.index(known))).results[0]
+
+    def broadcast_dims(self, values: Sequence[SSAValue], result_type: Attribute) -> list[SSAValue]:
+        """The dims of the broadcast of `values`; only dims the type leaves open are computed."""
+        shape = ranked(result_type, "result").get_shape()
+        if DYNAMIC_INDEX not in shape:
+            return [self.index(d) for d in shape]
+        keys = result_dims([self.dim_keys(v) for v in values], len(shape))
+        told = [key if isinstance(key, SSAValue) else None for key in keys]
+        known = [
+            self.index(d) if d != DYNAMIC_INDEX else self.index(key) if isinstance(key, int) else size
+            for d, key, size in zip(shape, keys, told, strict=True)
+        ]
+        if None not in known:
+            return [size for size in known if size is not None]
+        computed = self.insert(loom.BroadcastDimsOp(values, len(shape))).results
+        return [size or c for size, c in zip(known, computed, strict=True)]
+
+    # Program level: tensors
+
+    def empty(self, type_: Attribute, dims: Sequence[SSAValue]) -> SSAValue:
+        """A destination of this type; `dims` are all of its dims."""
+        shape = ranked(type_, "result").get_shape()
+        dynamic = [size for size, d in zip(dims, shape, strict=True) if d == DYNAMIC_INDEX]
+        return self.insert(tensor.EmptyOp(dynamic, type_)).results[0]
+
+    def view(
+        self,
+        source: SSAValue,
+        dims: Sequence[SSAValue],
+        type_: Attribute | None = None,
+        offset: SSAValue | None = None,
+    ) -> SSAValue:
+        """The same memory under other dims."""
+        if type_ is None:
+            shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
+            type_ = TensorType(ranked(source.type, "operand").element_type, shape)
+        return self.insert(loom.ViewOp(source, offset or self.index(0), dims, type_)).results[0]
+
+    def constant(self, array: np.ndarray[Any, Any]) -> SSAValue:
+        """A constant tensor."""
+        return self.insert(loom.ConstantOp(constant_attr(array), tensor_type_of(array))).results[0]
+
+    # Kernels
+
+    def kernel(
+        self,
+        name: str,
+        ins: Sequence[SSAValue],
+        outs: Sequence[Attribute],
+        sizes: int,
+        *,
+        out_access: str = "write",
+    ) -> KernelBody:
+        """An empty kernel for these operands and result types, with `sizes` index arguments."""
+        in_types = [buffer_element(v.type) for v in ins]
+        return KernelBody(name, in_types, [buffer_element(t) for t in outs], sizes, out_access)
+
+    def launch(
+        self,
+        kernel: KernelBody,
+        ins: Sequence[SSAValue],
+        outs: Sequence[SSAValue],
+        sizes: Sequence[SSAValue],
+        inplace: Sequence[Sequence[int]] | None = None,
+    ) -> Sequence[SSAValue]:
+        """Ends the kernel and runs it; gives the filled destinations."""
+        name = self.kernels.add(kernel.end())
+        if inplace is not None and not any(inplace):
+            inplace = None
+        return self.insert(loom.LaunchOp(name, ins, outs, sizes, inplace)).results
+
+    def map(
+        self,
+        name: str,
+        inputs: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        body: Body,
+    ) -> Sequence[SSAValue]:
+        """An elementwise kernel over the broadcast of `inputs`.
+
+        `body(scalars, values)` computes one element of each result from one element of each input, all
+        of storage type; it may be called more than once. All results have the broadcast's dims.
+
+        Raises:
+            Declined: an operand has no known rank or an element type kernels do not hold.
+        """
+        from onnxloom.conversion.onnx_to_loom.elementwise import build_map
+
+        return build_map(self, name, inputs, result_types, body)
+
+    def apply(
+        self, scalars: Scalars, ops: Sequence[Operation], values: dict[SSAValue, Scalar]
+    ) -> None:
+        """Computes elementwise onnx ops on scalars; `values` maps tensors to scalars and is extended.
+
+        Raises:
+            Declined: an op has no scalar semantics, or reads a tensor that is not in `values`.
+        """
+        for op in ops:
+            row = scalar_semantics(op)
+            if row is None:
+                raise Declined(f"{op.name} has no scalar semantics")
+            reads = set(row.reads(op))
+            missing = [i for i in reads if op.operands[i] not in values]
+            if missing:
+                raise Declined(f"operand {missing[0]} of {op.name} is not computed in the body")
+            operands = [values.get(v) if i in reads else None for i, v in enumerate(op.operands)]
+            values[op.results[0]] = row.emit(scalars, op, operands)
+
+
+def reassociated(value: Scalar) -> Scalar:
+    """Lets the float op that made `value` be reordered (sums of many terms)."""
+    if isinstance(value.owner, (arith.AddfOp, arith.MulfOp)):
+        value.owner.attributes[REASSOCIATE] = UnitAttr()
+    return value
+
+
+def _made_dim(value: SSAValue, axis: int) -> SSAValue | None:
+    """The size a dynamic dim was made with, where the program made the tensor itself."""
+    owner = value.owner
+    if isinstance(owner, loom.LaunchOp):
+        return _made_dim(owner.outs[owner.filled.index(value)], axis)
+    if isinstance(owner, loom.ViewOp):
+        return owner.sizes[axis]
+    if isinstance(owner, tensor.EmptyOp):
+        shape = shape_of(value)
+        return owner.dynamic_sizes[sum(d == DYNAMIC_INDEX for d in shape[:axis])]
+    return None
+
+
+def ranked(type_: Attribute, what: str) -> TensorType[Attribute]:
+    """The type as a ranked tensor. Raises Declined otherwise."""
+    if not isinstance(type_, TensorType):
+        raise Declined(f"the rank of {what} is not known")
+    return type_
+
+
+def shape_of(value: SSAValue) -> Sequence[int]:
+    """Dims of a ranked tensor, DYNAMIC_INDEX where not known. Raises Declined if unranked."""
+    return ranked(value.type, "an operand").get_shape()
+
+
+def rank_of(value: SSAValue) -> int:
+    """Rank of a tensor. Raises Declined if unranked."""
+    return len(shape_of(value))
+
+
+def buffer_element(type_: Attribute) -> Attribute:
+    """What a kernel stores per element of this tensor type. Raises Declined for types it cannot hold."""
+    element = ranked(type_, "an operand").element_type
+    if isinstance(element, StringType) or not has_kernel(element):
+        raise Declined(f"kernels hold no elements of type {element}")
+    return storage_type(element)
+
+
+def index_value(size: SSAValue) -> int | None:
+    """A size known at compile time."""
+    if isinstance(size.owner, arith.ConstantOp) and isinstance(size.owner.value, IntegerAttr):
+        return size.owner.value.value.data
+    return None
+
+
+def program_constant(value: SSAValue) -> np.ndarray[Any, Any] | None:
+    """The array of a program-level constant."""
+    return constant_value(value.owner.value) if isinstance(value.owner, loom.ConstantOp) else None

@@ -1,0 +1,326 @@
+"""How does an onnx function become kernels and a program? The pass `convert-onnx-to-loom`.
+
+Op by op, in order: values known at plan time become host steps that vanish there, fused ops go to the
+lowering of their kind (re-verified; unfused with a warning where that fails), control flow keeps its
+regions, single ops go to their lowering or, if elementwise, become a kernel of one op. Whatever is
+left is a host step with a reason.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneType, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
+
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
+from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
+from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
+from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
+from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
+from onnxloom.conversion.onnx_to_loom.registry import (
+    FusedOpKindLowering,
+    Inputs,
+    kind_lowerings,
+    op_lowerings,
+)
+from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwise
+from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.semantics import is_elementwise
+from onnxloom.errors import PassError
+from onnxloom.transforms.fusion.match import Miss
+
+PLAN_TIME_REASON = "evaluated once per shape key: reads only shapes and constants"
+
+_NO_VALUE = (onnx.NoValueOp, onnx.EntryPointOp)
+
+
+class BlockConverter:
+    """Converts the ops of one onnx block into a program block."""
+
+    def __init__(
+        self, builder: KernelBuilder, parent: BlockConverter | None = None, known: PlanKnown | None = None
+    ):
+        self.builder = builder
+        self._parent = parent
+        self._values: dict[SSAValue, SSAValue] = {}
+        self._known = known or PlanKnown()
+        self._kinds: dict[str, FusedOpKindLowering[Any]] | None = None
+
+    # Values
+
+    def bind(self, value: SSAValue, program_value: SSAValue) -> None:
+        """Says which program value an onnx value has become."""
+        self._values[value] = program_value
+
+    def value(self, value: SSAValue) -> SSAValue:
+        """The program value of an onnx value; constants are made where they are first read."""
+        found = self._lookup(value)
+        if found is not None:
+            return found
+        if not isinstance(value.owner, onnx.ConstantOp):
+            raise PassError(f"convert-onnx-to-loom: a value of {_describe(value)} is read before it is made")
+        data = value.owner.value or value.owner.sparse_value
+        assert data is not None
+        made = self.builder.insert(loom.ConstantOp(data, value.type)).results[0]
+        self._values[value] = made
+        return made
+
+    def _lookup(self, value: SSAValue) -> SSAValue | None:
+        found = self._values.get(value)
+        if found is not None or self._parent is None:
+            return found
+        return self._parent._lookup(value)
+
+    def _inputs(self, op: Operation) -> Inputs:
+        return [None if is_none(v) else self.value(v) for v in op.operands]
+
+    def absent(self) -> SSAValue:
+        """A program value of type none."""
+        return self.builder.insert(onnx.NoValueOp.make()).results[0]
+
+    def nested(self, block: Block) -> BlockConverter:
+        """A converter for a nested block, which sees the values of this one."""
+        return BlockConverter(self.builder.nested(block), self, self._known)
+
+    # Ops
+
+    def block(self, block: Block) -> Sequence[SSAValue]:
+        """Converts all ops; gives the values the terminator returns."""
+        for op in block.ops:
+            if isinstance(op, (onnx.ReturnOp, onnx.YieldOp)):
+                return [self.value(v) for v in op.operands]
+            self.op(op)
+        raise PassError("convert-onnx-to-loom: a block does not end with onnx.Return or onnx.Yield")
+
+    def op(self, op: Operation) -> None:
+        """Converts one op."""
+        known = self._known.add(op)
+        if isinstance(op, (onnx.ConstantOp, *_NO_VALUE)):
+            return
+        if isinstance(op, onnx.FusedOp):
+            self._fused(op, known)
+        elif isinstance(op, CONTROL_FLOW):
+            self._bind_results(op, control_flow_op(op, self._inputs(op), self))
+        elif known:
+            self._host(op, PLAN_TIME_REASON)
+        else:
+            self._single(op)
+
+    def _bind_results(self, op: Operation, results: Sequence[SSAValue]) -> None:
+        for old, new in zip(op.results, results, strict=False):
+            self.bind(old, new)
+
+    def _single(self, op: Operation) -> None:
+        lower = op_lowerings().get(type(op))
+        if lower is None and is_elementwise(op):
+            lower = lower_elementwise
+        if lower is None:
+            self._host(op, f"there is no kernel for {_name(op)}")
+            return
+        with _Attempt(self.builder) as attempt:
+            outcome = lower(op, self._inputs(op), self.builder)
+            if isinstance(outcome, Decline):
+                raise Declined(outcome.reason)
+            self._bind_results(op, outcome)
+        if attempt.reason is not None:
+            self._host(op, attempt.reason)
+
+    def _host(self, op: Operation, reason: str) -> None:
+        reads = dict.fromkeys((*op.operands, *captured_values(op)))
+        arguments = [(v, self.value(v)) for v in reads if not isinstance(v.type, NoneType)]
+        step = host_step(op, arguments, reason)
+        self.builder.insert(step)
+        kept = [r for r in op.results if not isinstance(r.type, NoneType)]
+        for old, new in zip(kept, step.results, strict=True):
+            self.bind(old, new)
+
+    # Fused ops
+
+    def _fused(self, op: onnx.FusedOp, known: bool) -> None:
+        if known or all(v in self._known for v in op.operands):
+            self._inline(op)
+            return
+        kind = op.kind.data
+        if self._kinds is None:
+            self._kinds = kind_lowerings()
+        lowering = self._kinds.get(kind)
+        if lowering is None:
+            self._fall_back(op, f"there is no lowering for kind {kind!r}")
+            return
+        verified = lowering.helper.verify_and_retrieve_attrs(op)
+        if isinstance(verified, Miss):
+            self._fall_back(op, str(verified))
+            return
+        helper, _ = verified
+        inputs = [self.value(v) for v in op.operands]
+        with _Attempt(self.builder) as attempt:
+            if lowering.relies_on_dim_conditions(op, helper) and helper.dim_conditions:
+                results = self._conditional(op, lowering, helper, inputs)
+            else:
+                results = lowering.lower_verified(op, helper, inputs, self.builder)
+            self._bind_results(op, results)
+        if attempt.reason is not None:
+            self._fall_back(op, attempt.reason)
+
+    def _conditional(
+        self,
+        op: onnx.FusedOp,
+        lowering: FusedOpKindLowering[Any],
+        helper: Any,
+        inputs: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """Fused where the dim conditions hold, op by op where they do not; decided at plan time."""
+        condition = self.builder.insert(loom.DimsEqualOp(inputs, helper.dim_conditions)).results[0]
+        fused, unfused = Block(), Block()
+        results = lowering.lower_verified(op, helper, inputs, self.builder.nested(fused))
+        fused.add_op(loom.YieldOp.create(operands=results))
+        plain = self.nested(unfused)
+        plain._inline(op)
+        unfused.add_op(loom.YieldOp.create(operands=[plain.value(r) for r in op.results]))
+        return self.builder.insert(
+            loom.IfOp.create(
+                operands=[condition],
+                result_types=[r.type for r in op.results],
+                regions=[Region(fused), Region(unfused)],
+            )
+        ).results
+
+    def _fall_back(self, op: onnx.FusedOp, reason: str) -> None:
+        message = f"fused op of kind {op.kind.data!r} runs op by op: {reason}"
+        warnings.warn(message, FusionFallbackWarning, stacklevel=2)
+        self._inline(op)
+
+    def _inline(self, op: onnx.FusedOp) -> None:
+        """Converts the body of a fused op in its place (what `FusedOpInlineFallback` means)."""
+        block = op.body.block
+        for arg, operand in zip(block.args, op.operands, strict=True):
+            if not is_none(operand):
+                self.bind(arg, self.value(operand))
+                if operand in self._known:
+                    self._known.mark(arg)
+        self._bind_results(op, self.block(block))
+
+
+class _Attempt:
+    """Undoes what a lowering added to the program when it declines."""
+
+    def __init__(self, builder: KernelBuilder):
+        self._builder = builder
+        self.reason: str | None = None
+
+    def __enter__(self) -> _Attempt:
+        self._saved = self._builder.save()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, Declined):
+            return False
+        self.reason = error.reason
+        self._builder.restore(self._saved)
+        return True
+
+
+def _name(op: Operation) -> str:
+    if isinstance(op, onnx.CustomOp):
+        domain = op.domain_name.data if op.domain_name is not None else ""
+        return f"{domain}::{op.function_name.data}"
+    return op.name
+
+
+def _describe(value: SSAValue) -> str:
+    return value.owner.name if isinstance(value.owner, Operation) else "a block argument"
+
+
+def _strings(attrs: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> str | None:
+    if attrs is None or index >= len(attrs.data):
+        return None
+    found = attrs.data[index].data.get(key)
+    return found.data if isinstance(found, StringAttr) else None
+
+
+def _dim_names(function: FuncOp, index: int) -> list[str]:
+    type_ = function.body.block.args[index].type
+    rank = type_.get_num_dims() if hasattr(type_, "get_num_dims") else 0  # pyright: ignore
+    names = [""] * rank
+    text = _strings(cast(Any, function.arg_attrs), index, "onnx.dim_params") or ""
+    for item in filter(None, text.split(",")):
+        axis, _, name = item.partition(":")
+        if axis.strip().isdigit() and int(axis) < rank:
+            names[int(axis)] = name.strip()
+    return names
+
+
+def entry_function(module: ModuleOp) -> FuncOp:
+    """The function a session runs: the entry point's, else the only one."""
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    for op in module.ops:
+        if isinstance(op, onnx.EntryPointOp):
+            name = op.func.root_reference.data
+            if name not in functions:
+                raise PassError(f"convert-onnx-to-loom: the entry point names no function: {name}")
+            return functions[name]
+    if len(functions) != 1:
+        raise PassError(f"convert-onnx-to-loom: {len(functions)} functions and no onnx.EntryPoint")
+    return next(iter(functions.values()))
+
+
+def convert_function(function: FuncOp, kernels: KernelSet) -> loom.ProgramOp:
+    """The program of one function; its kernels are added to `kernels`."""
+    args = function.body.block.args
+    results = function.function_type.outputs.data
+    program = loom.ProgramOp(
+        function.sym_name.data,
+        [a.type for a in args],
+        [_strings(cast(Any, function.arg_attrs), i, "onnx.name") or f"arg{i}" for i in range(len(args))],
+        [_strings(cast(Any, function.res_attrs), i, "onnx.name") or f"out{i}" for i in range(len(results))],
+        [_dim_names(function, i) for i in range(len(args))],
+    )
+    builder = KernelBuilder(program.body.block, kernels)
+    converter = BlockConverter(builder)
+    for old, new in zip(args, program.body.block.args, strict=True):
+        converter.bind(old, new)
+    returned = converter.block(function.body.block)
+    builder.insert(loom.ReturnOp.create(operands=returned))
+    return program
+
+
+def remove_unused(program: loom.ProgramOp) -> None:
+    """Erases pure ops and fresh destinations that nothing reads."""
+    for op in reversed(list(program.walk())):
+        if op.results and not any(r.uses for r in op.results) and is_side_effect_free(op):
+            op.detach()
+            op.erase()
+
+
+class ConvertOnnxToLoomPass(ModulePass):
+    """Turns the entry function into `loom.kernel`s and one `loom.program`."""
+
+    name = "convert-onnx-to-loom"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if any(isinstance(o, loom.ProgramOp) for o in op.ops):
+            return
+        function = entry_function(op)
+        kernels = KernelSet()
+        program = convert_function(function, kernels)
+        remove_unused(program)
+        launched = {
+            launch.kernel.root_reference.data
+            for launch in program.walk()
+            if isinstance(launch, loom.LaunchOp)
+        }
+        for old in list(op.ops):
+            old.detach()
+            old.erase()
+        for kernel in kernels.used(launched):
+            op.body.block.add_op(kernel)
+        op.body.block.add_op(program)

@@ -1,0 +1,28 @@
+"""How does a lowering say that it cannot lower an op? It returns a `Decline`, or raises `Declined`.
+
+Both carry the reason, which `explain` shows; the op then runs as a host step or is unfused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Decline:
+    """A lowering's answer for an op it does not cover."""
+
+    reason: str
+
+
+class Declined(Exception):
+    """Raised from inside a lowering; becomes a `Decline` with the same reason."""
+
+    @property
+    def reason(self) -> str:
+        """Why the op is not lowered."""
+        return str(self.args[0])
+
+
+class FusionFallbackWarning(UserWarning):
+    """A fused op could not be lowered as one kernel; its ops run one by one."""

@@ -1,0 +1,187 @@
+"""How is an elementwise kernel laid out? Outer loops over merged dims, one vectorisable inner loop.
+
+LLVM vectorises an inner loop when the strides in it are literal. Where sizes alone decide them, the
+kernel holds two inner loops: one with the strides that types suggest, taken when the actual ones
+agree, and one with strides as arguments. Operands that do not move in the inner loop are loaded
+before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.structure import (
+    BroadcastStructure,
+    Role,
+    broadcast_structure,
+    static_count,
+)
+from onnxloom.dialects import loom
+from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+if TYPE_CHECKING:
+    from onnxloom.conversion.onnx_to_loom.builder import Body, KernelBuilder
+
+
+def build_map(
+    builder: KernelBuilder,
+    name: str,
+    inputs: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    body: Body,
+) -> Sequence[SSAValue]:
+    """See `KernelBuilder.map`."""
+    from onnxloom.conversion.onnx_to_loom.builder import buffer_element, ranked
+
+    if not inputs:
+        raise Declined("an elementwise kernel needs an input")
+    types = [ranked(t, "result") for t in result_types]
+    rank = types[0].get_num_dims()
+    shapes = [builder.dim_keys(v) for v in inputs]
+    if rank != max(len(s) for s in shapes):
+        raise Declined("a result does not have the rank of its broadcast inputs")
+    structure = broadcast_structure(shapes, rank)
+    dims = builder.broadcast_dims(inputs, _most_static(types))
+    kernel = KernelBody(
+        name,
+        [buffer_element(v.type) for v in inputs],
+        [buffer_element(t) for t in result_types],
+        _size_count(structure),
+    )
+    _Nest(kernel, structure, body).write()
+    outs = [builder.empty(t, dims) for t in result_types]
+    sizes = _launch_sizes(builder, inputs, structure)
+    return builder.launch(kernel, inputs, outs, sizes, _inplace(inputs, result_types, structure))
+
+
+def _most_static(types: Sequence[TensorType[Attribute]]) -> TensorType[Attribute]:
+    """One type with every dim that any of the types (all of one shape) knows."""
+    columns = zip(*(t.get_shape() for t in types), strict=True)
+    shape = [max(column, key=lambda d: d != DYNAMIC_INDEX) for column in columns]
+    return TensorType(types[0].element_type, shape)
+
+
+def _strides_per_operand(structure: BroadcastStructure) -> int:
+    return structure.rank - 1 if structure.certain else structure.rank
+
+
+def _size_count(structure: BroadcastStructure) -> int:
+    return structure.rank + len(structure.strided) * _strides_per_operand(structure)
+
+
+def _launch_sizes(
+    builder: KernelBuilder, inputs: Sequence[SSAValue], structure: BroadcastStructure
+) -> list[SSAValue]:
+    rank = structure.rank
+    full = [i for i, role in enumerate(structure.roles) if role is Role.FULL][:1]
+    members = [*structure.strided, *full]
+    if not members:
+        return [builder.index(1)]
+    if not structure.strided and (count := static_count(inputs[full[0]].type)) is not None:
+        return [builder.index(count)]
+    space = builder.insert(loom.BroadcastSpaceOp([inputs[i] for i in members], rank)).results
+    sizes = list(space[:rank])
+    for row in range(len(structure.strided)):
+        begin = rank * (1 + row)
+        sizes += space[begin : begin + _strides_per_operand(structure)]
+    return sizes
+
+
+def _inplace(
+    inputs: Sequence[SSAValue], result_types: Sequence[Attribute], structure: BroadcastStructure
+) -> list[list[int]]:
+    """Per result the inputs of its type read at its offset; an input serves one result."""
+    taken: set[int] = set()
+    rows: list[list[int]] = []
+    for type_ in result_types:
+        assert isinstance(type_, TensorType)
+        row = [
+            i
+            for i, (value, role) in enumerate(zip(inputs, structure.roles, strict=True))
+            if role is Role.FULL
+            and i not in taken
+            and isinstance(value.type, TensorType)
+            and value.type.element_type == type_.element_type
+        ]
+        taken.update(row if len(result_types) > 1 else [])
+        rows.append(row)
+    return rows
+
+
+@dataclass
+class _Nest:
+    """Writes the loop nest of one elementwise kernel."""
+
+    kernel: KernelBody
+    structure: BroadcastStructure
+    body: Body
+
+    def write(self) -> None:
+        k, rank = self.kernel, self.structure.rank
+        per_operand = _strides_per_operand(self.structure)
+        self.strides: dict[int, Sequence[Scalar]] = {
+            operand: k.sizes[rank + row * per_operand : rank + (row + 1) * per_operand]
+            for row, operand in enumerate(self.structure.strided)
+        }
+        if self.structure.certain:
+            self._outer(0, k.index(0), {i: k.index(0) for i in self.strides}, literal=True)
+            return
+        agree = self._agreement()
+        with k.branch(agree) as (fast, general):
+            for block, literal in ((fast, True), (general, False)):
+                with k.inside(block):
+                    self._outer(0, k.index(0), {i: k.index(0) for i in self.strides}, literal)
+
+    def _agreement(self) -> Scalar:
+        """Whether every inner stride is the one types suggest."""
+        k = self.kernel
+        checks = [
+            k.scalars.cmp("eq", strides[-1], k.index(self.structure.inner[i]))
+            for i, strides in self.strides.items()
+        ]
+        result = checks[0]
+        for check in checks[1:]:
+            result = k.scalars.and_(result, check)
+        return result
+
+    def _outer(self, depth: int, out: Scalar, bases: dict[int, Scalar], literal: bool) -> None:
+        k, rank = self.kernel, self.structure.rank
+        if depth == rank - 1:
+            self._inner(k.mul(out, k.sizes[depth]), bases, literal)
+            return
+        with k.loop(k.sizes[depth]) as i:
+            inner = {
+                operand: k.add(base, k.mul(i, self.strides[operand][depth]))
+                for operand, base in bases.items()
+            }
+            self._outer(depth + 1, k.at(out, k.sizes[depth], i), inner, literal)
+
+    def _inner(self, out: Scalar, bases: dict[int, Scalar], literal: bool) -> None:
+        k, roles = self.kernel, self.structure.roles
+        hoisted: dict[int, Scalar] = {}
+        for i, role in enumerate(roles):
+            if role is Role.SCALAR:
+                hoisted[i] = k.load(k.ins[i], k.index(0))
+            elif role is Role.STRIDED and literal and self.structure.inner[i] == 0:
+                hoisted[i] = k.load(k.ins[i], bases[i])
+        with k.loop(k.sizes[self.structure.rank - 1], parallel=True) as j:
+            offset = k.add(out, j)
+            values: list[Scalar] = []
+            for i, role in enumerate(roles):
+                if i in hoisted:
+                    values.append(hoisted[i])
+                elif role is Role.FULL:
+                    values.append(k.load(k.ins[i], offset))
+                elif literal:
+                    values.append(k.load(k.ins[i], k.add(bases[i], j)))
+                else:
+                    values.append(k.load(k.ins[i], k.add(bases[i], k.mul(j, self.strides[i][-1]))))
+            for result, buffer in zip(self.body(k.scalars, values), k.outs, strict=True):
+                k.store(result, buffer, offset)

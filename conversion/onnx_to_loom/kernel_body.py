@@ -1,0 +1,169 @@
+"""How is the inside of a kernel written? `KernelBody`: loops, loads, stores and index arithmetic.
+
+Loops are context managers, so that a kernel reads like the loop nest it is:
+
+    with body.loop(rows) as i:
+        total = body.reduce(cols, [zero], lambda j, acc: [s.add(acc[0], body.load(x, body.at(i, cols, j)))])
+        body.store(total[0], y, i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.builder import Builder, InsertPoint
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from onnxloom.dialects.loom.kernel import EndOp, KernelOp
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, constant_of
+
+PARALLEL = "loom.parallel"
+"""Unit attribute of loops whose iterations do not depend on each other."""
+
+REASSOCIATE = "loom.reassociate"
+"""Unit attribute of float additions and multiplications whose order may change."""
+
+
+class KernelBody:
+    """A kernel being written: buffers first (inputs, then outputs), then `index` sizes."""
+
+    def __init__(
+        self,
+        name: str,
+        ins: Sequence[Attribute],
+        outs: Sequence[Attribute],
+        sizes: int,
+        out_access: str = "write",
+    ):
+        """`ins` and `outs` are storage types of elements; `sizes` is the number of index arguments."""
+        buffers = [MemRefType(t, [DYNAMIC_INDEX]) for t in (*ins, *outs)]
+        access = ["read"] * len(ins) + [out_access] * len(outs)
+        self.op = KernelOp(name, [*buffers, *[IndexType()] * sizes], access)
+        self.block = self.op.body.block
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.scalars = Scalars(self.builder, self.block)
+        self.ins: Sequence[SSAValue] = self.block.args[: len(ins)]
+        self.outs: Sequence[SSAValue] = self.block.args[len(ins) : len(buffers)]
+        self.sizes: Sequence[SSAValue] = self.block.args[len(buffers) :]
+
+    def end(self) -> KernelOp:
+        """The finished kernel."""
+        self.builder.insert(EndOp.create())
+        return self.op
+
+    # Index arithmetic, folded where an operand is a constant
+
+    def index(self, value: int) -> Scalar:
+        """A constant of type index."""
+        return self.scalars.index(value)
+
+    def add(self, a: Scalar, b: Scalar) -> Scalar:
+        """a + b of indices."""
+        ca, cb = constant_of(a), constant_of(b)
+        if ca is not None and cb is not None:
+            return self.index(int(ca + cb))
+        if ca == 0:
+            return b
+        return a if cb == 0 else self.scalars.add(a, b)
+
+    def sub(self, a: Scalar, b: Scalar) -> Scalar:
+        """a - b of indices."""
+        return a if constant_of(b) == 0 else self.scalars.sub(a, b)
+
+    def mul(self, a: Scalar, b: Scalar) -> Scalar:
+        """a * b of indices."""
+        ca, cb = constant_of(a), constant_of(b)
+        if ca is not None and cb is not None:
+            return self.index(int(ca * cb))
+        if ca == 0 or cb == 0:
+            return self.index(0)
+        if ca == 1:
+            return b
+        return a if cb == 1 else self.scalars.mul(a, b)
+
+    def at(self, i: Scalar, size: Scalar, j: Scalar) -> Scalar:
+        """i * size + j: the row-major offset of (i, j)."""
+        return self.add(self.mul(i, size), j)
+
+    def to_index(self, value: Scalar) -> Scalar:
+        """A signed integer as an index."""
+        return self.scalars.emit(arith.IndexCastOp(value, IndexType()))
+
+    def from_index(self, value: Scalar, target: Attribute) -> Scalar:
+        """An index as a signless integer."""
+        return self.scalars.emit(arith.IndexCastOp(value, target))
+
+    # Memory
+
+    def load(self, buffer: SSAValue, offset: Scalar) -> Scalar:
+        """The element at `offset`."""
+        return self.scalars.emit(memref.LoadOp.get(buffer, [offset]))
+
+    def store(self, value: Scalar, buffer: SSAValue, offset: Scalar) -> None:
+        """Writes the element at `offset`."""
+        self.builder.insert(memref.StoreOp.get(value, buffer, [offset]))
+
+    def scratch(self, element: Attribute, size: int) -> SSAValue:
+        """A small buffer of static size that lives as long as the kernel runs."""
+        op = memref.AllocaOp.get(element, shape=[size])
+        first = self.block.first_op
+        if first is None:
+            self.builder.insert(op)
+        else:
+            self.block.insert_op_before(op, first)
+        return op.results[0]
+
+    # Control flow
+
+    @contextmanager
+    def _inside(self, block: Block) -> Iterator[None]:
+        outer = self.builder.insertion_point
+        self.builder.insertion_point = InsertPoint.at_end(block)
+        yield
+        self.builder.insertion_point = outer
+
+    @contextmanager
+    def loop(self, size: Scalar, *, parallel: bool = False, start: Scalar | None = None) -> Iterator[Scalar]:
+        """`for i in range(start or 0, size)`; `parallel` says that no iteration depends on another."""
+        block = Block(arg_types=[IndexType()])
+        op = scf.ForOp(start or self.index(0), size, self.index(1), [], Region(block))
+        if parallel:
+            op.attributes[PARALLEL] = UnitAttr()
+        with self._inside(block):
+            yield block.args[0]
+            self.builder.insert(scf.YieldOp())
+        self.builder.insert(op)
+
+    def reduce(
+        self,
+        size: Scalar,
+        init: Sequence[Scalar],
+        step: Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]],
+        *,
+        start: Scalar | None = None,
+    ) -> Sequence[Scalar]:
+        """A loop that carries values: `acc = step(i, acc)` for each i; gives the last `acc`."""
+        block = Block(arg_types=[IndexType(), *(v.type for v in init)])
+        begin = start or self.index(0)
+        one = self.index(1)
+        with self._inside(block):
+            self.builder.insert(scf.YieldOp(*step(block.args[0], block.args[1:])))
+        op = scf.ForOp(begin, size, one, list(init), Region(block))
+        self.builder.insert(op)
+        return op.results
+
+    @contextmanager
+    def branch(self, condition: Scalar) -> Iterator[tuple[Block, Block]]:
+        """An `scf.if` without results; write the two blocks with `inside`."""
+        then, other = Block(), Block()
+        yield then, other
+        for block in (then, other):
+            block.add_op(scf.YieldOp())
+        self.builder.insert(scf.IfOp(condition, [], Region(then), Region(other)))
+
+    def inside(self, block: Block):  # noqa: ANN201 (a context manager)
+        """Writes to the end of `block` for the time of the `with` statement."""
+        return self._inside(block)
