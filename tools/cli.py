@@ -1,0 +1,86 @@
+"""The command line for people who run models: `onnxloom COMMAND model.onnx`.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 ok, 1 the input is at fault, 2 the command
+line is at fault, 3 onnxloom is at fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import warnings
+from collections.abc import Generator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from onnxloom.tools.failures import EXIT_OK, UsageError, close_broken_pipe, describe, report
+
+PROGRAM = "onnxloom"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code."""
+    try:
+        with _warnings_as_lines():
+            return _run(args)
+    except BrokenPipeError:
+        return close_broken_pipe()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else EXIT_OK
+    except (Exception, KeyboardInterrupt) as error:
+        return report(PROGRAM, describe(error), error)
+
+
+def commands() -> list[str]:
+    """Names of the commands: the files of `commands/`."""
+    folder = Path(__file__).parent / "commands"
+    return sorted(path.stem.rstrip("_") for path in folder.glob("*.py") if not path.stem.startswith("_"))
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _run(args: Sequence[str] | None) -> int:
+    parser = _Parser(prog=PROGRAM, description="Compiles ONNX models to loop kernels and runs them.")
+    parser.add_argument("-v", "--version", action="store_true", help="print versions, and stop")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name in commands():
+        module = _module(name)
+        command_parser = subparsers.add_parser(name, help=module.HELP, description=module.__doc__)
+        command_parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        module.add_arguments(command_parser)
+    parsed = parser.parse_args(args)
+    if parsed.version:
+        from onnxloom.tools.opt.listing import versions
+
+        print(versions())
+        return EXIT_OK
+    if parsed.command is None:
+        raise UsageError(f"which command? one of {', '.join(commands())} (see {PROGRAM} --help)")
+    return _module(parsed.command).run(parsed)
+
+
+def _module(command: str) -> Any:
+    """`import` is a Python keyword, so its file is `import_.py`."""
+    file = command + "_" if command == "import" else command
+    return import_module(f"onnxloom.tools.commands.{file}")
+
+
+@contextlib.contextmanager
+def _warnings_as_lines() -> Generator[None]:
+    def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:
+        print(f"{PROGRAM}: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,146 @@
+"""Which arrays does `onnxloom run` feed? Those given, and seeded random ones for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from onnxloom.errors import InputError
+
+Array = npt.NDArray[Any]
+
+_DTYPES = {
+    "float": "float32",
+    "double": "float64",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "bool": "bool",
+    "string": "object",
+    **{name: name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")},
+    "complex64": "complex64",
+    "complex128": "complex128",
+}
+
+
+class ValueInfo(Protocol):
+    """An input of a session: `type` is `tensor(float)`, a dim is an int, a name or None."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def shape(self) -> Sequence[int | str | None]: ...
+
+
+@dataclass(frozen=True)
+class Feeds:
+    """Arrays by input name, and the names of those that were made up."""
+
+    arrays: dict[str, Array]
+    made_up: tuple[str, ...]
+
+
+def load_npz(path: str) -> dict[str, Array]:
+    """All arrays of an `.npz` file. Raises InputError."""
+    loaded = _load(path)
+    if not isinstance(loaded, np.lib.npyio.NpzFile):
+        raise InputError(f"{path}: is a single array; expected an .npz file (or use --input NAME={path})")
+    with loaded:
+        return {name: _member(loaded, name, path) for name in loaded.files}
+
+
+def load_named(text: str) -> tuple[str, Array]:
+    """`NAME=file.npy`. Raises InputError."""
+    name, separator, path = text.partition("=")
+    if not separator or not name or not path:
+        raise InputError(f"--input {text}: expected NAME=FILE.npy")
+    loaded = _load(path)
+    if isinstance(loaded, np.lib.npyio.NpzFile):
+        raise InputError(f"{path}: holds several arrays; expected one .npy array (or use --inputs {path})")
+    return name, loaded
+
+
+def parse_dims(items: Sequence[str]) -> dict[str, int]:
+    """`NAME=SIZE` pairs. Raises InputError."""
+    sizes: dict[str, int] = {}
+    for item in items:
+        name, _, size = item.partition("=")
+        if not name or not size.isdigit():
+            raise InputError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
+        sizes[name] = int(size)
+    return sizes
+
+
+def complete(
+    infos: Sequence[ValueInfo], given: Mapping[str, Array], dims: Mapping[str, int], seed: int
+) -> Feeds:
+    """The given arrays, and random ones for the inputs that were not given.
+
+    A symbolic dim takes its size from `dims`, from a given array that has it, or is 1. Raises InputError.
+    """
+    sizes = dict(dims)
+    named = {info.name: info for info in infos}
+    for name, array in given.items():
+        if name not in named:
+            raise InputError(f"the model has no input '{name}' (it has {', '.join(named)})")
+        _learn_sizes(named[name], array, sizes)
+    unknown = set(dims) - {dim for info in infos for dim in info.shape if isinstance(dim, str)}
+    if unknown:
+        symbols = sorted({dim for info in infos for dim in info.shape if isinstance(dim, str)})
+        raise InputError(f"no input has a dim '{min(unknown)}' (there are: {', '.join(symbols) or 'none'})")
+    generator = np.random.default_rng(seed)
+    arrays = dict(given)
+    made_up: list[str] = []
+    for info in infos:
+        if info.name not in arrays:
+            arrays[info.name] = random_array(info, sizes, generator)
+            made_up.append(info.name)
+    return Feeds({info.name: arrays[info.name] for info in infos}, tuple(made_up))
+
+
+def random_array(info: ValueInfo, sizes: Mapping[str, int], generator: np.random.Generator) -> Array:
+    """Values that most models accept: floats from a normal distribution, integers 0 and 1."""
+    element = info.type.removeprefix("tensor(").removesuffix(")")
+    if element not in _DTYPES or not info.type.startswith("tensor("):
+        raise InputError(f"input '{info.name}' is a {info.type}: give it with --input {info.name}=FILE.npy")
+    shape = [dim if isinstance(dim, int) else sizes.get(dim or "", 1) for dim in info.shape]
+    shape = [max(dim, 0) if isinstance(dim, int) else 1 for dim in shape]
+    name = _DTYPES[element]
+    if name == "object":
+        return np.full(shape, "text", dtype=object)
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return generator.standard_normal(shape, dtype=np.float32).astype(ml_dtypes.bfloat16)
+    dtype = np.dtype(name)
+    if dtype.kind in "fc":
+        return generator.standard_normal(shape).astype(dtype)
+    return generator.integers(0, 2, shape).astype(dtype)
+
+
+def _learn_sizes(info: ValueInfo, array: Array, sizes: dict[str, int]) -> None:
+    for dim, size in zip(info.shape, array.shape, strict=False):
+        if isinstance(dim, str):
+            sizes.setdefault(dim, size)
+
+
+def _load(path: str) -> Any:
+    try:
+        return np.load(Path(path), allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path}: is not a numpy file ({' '.join(str(error).split())})") from None
+
+
+def _member(loaded: Any, name: str, path: str) -> Array:
+    try:
+        return loaded[name]
+    except (ValueError, OSError, EOFError) as error:
+        raise InputError(f"{path}: array '{name}': {' '.join(str(error).split())}") from None
