@@ -1,0 +1,126 @@
+"""A size-bounded folder of checksummed entries that several processes may share.
+
+An entry is a file named by its key: a magic number, the SHA-256 of the payload, the payload. It is
+written to a temporary file and renamed, so that a reader sees all of it or nothing; one that fails its
+checksum counts as absent. Reading refreshes the file's time, and the least recently used go first.
+A folder that cannot be read or written only costs the reuse.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+_MAGIC = b"loom1\n"
+_HEADER = len(_MAGIC) + 32
+_DEFAULT_BYTES = 1 << 30
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_TEMPORARY = ".writing-"
+
+
+def cache_directory() -> Path | None:
+    """`$ONNXLOOM_CACHE_DIR`, else the platform's per-user cache folder; None when set to nothing."""
+    given = os.environ.get("ONNXLOOM_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "onnxloom"
+
+
+def cache_bytes() -> int:
+    """The bound on a cache folder: `$ONNXLOOM_CACHE_BYTES`, else 1 GiB."""
+    given = os.environ.get("ONNXLOOM_CACHE_BYTES", "")
+    return int(given) if given.isdecimal() else _DEFAULT_BYTES
+
+
+class DiskCache:
+    """Keeps bytes by key in a folder."""
+
+    def __init__(self, directory: Path | None, max_bytes: int | None = None):
+        """`directory` None keeps nothing."""
+        self.directory = directory
+        self.max_bytes = cache_bytes() if max_bytes is None else max_bytes
+
+    def _path(self, key: str) -> Path | None:
+        if not _KEY.fullmatch(key) or key.startswith("."):
+            raise ValueError(f"not a cache key: {key!r}")
+        return None if self.directory is None else self.directory / key
+
+    def get(self, key: str) -> bytes | None:
+        """The payload of `key`, None if absent, unreadable or damaged."""
+        path = self._path(key)
+        if path is None:
+            return None
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        payload = data[_HEADER:]
+        if data[:_HEADER] != _MAGIC + hashlib.sha256(payload).digest():
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)
+        return payload
+
+    def put(self, key: str, payload: bytes) -> bool:
+        """Stores `payload`; False when the folder does not take it. Call `trim` after a batch."""
+        path = self._path(key)
+        if path is None or len(payload) + _HEADER > self.max_bytes:
+            return False
+        temporary: str | None = None
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+            os.replace(temporary, path)
+        except OSError:
+            if temporary is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+            return False
+        return True
+
+    def remove(self, key: str) -> None:
+        """Forgets `key`."""
+        path = self._path(key)
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def trim(self) -> None:
+        """Deletes least recently used entries until the folder fits its bound."""
+        entries = self._entries()
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.max_bytes:
+                return
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            total -= size
+
+    def _entries(self) -> list[tuple[float, int, str]]:
+        """Time of last use, size and path of every file, temporary ones of killed writers included."""
+        entries: list[tuple[float, int, str]] = []
+        if self.directory is None:
+            return entries
+        try:
+            with os.scandir(self.directory) as files:
+                for file in files:
+                    with contextlib.suppress(OSError):
+                        if file.is_file(follow_symlinks=False):
+                            status = file.stat(follow_symlinks=False)
+                            entries.append((status.st_mtime, status.st_size, file.path))
+        except OSError:
+            return []
+        return entries

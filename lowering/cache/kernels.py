@@ -1,0 +1,88 @@
+"""Compiled kernels on disk, found by what they compute.
+
+Kernels of one model are compiled together into one object. Each kernel has a small entry that names
+the object's entry, so that another model with the same kernel finds it. All keys contain an
+*environment*: the processor and everything that has a say in the machine code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import llvmlite
+
+from onnxloom.lowering.cache.disk import DiskCache, cache_directory
+from onnxloom.lowering.cpu_target import CpuTarget
+
+_EMITTERS = ("emit_llvm", "expand_math", "microkernels")
+
+
+@cache
+def compile_environment() -> str:
+    """A digest of processor, versions and the sources that emit code."""
+    target = CpuTarget.host()
+    parts = [target.triple, target.cpu, target.features, llvmlite.__version__]
+    parts += [metadata.version("numba"), metadata.version("onnxloom")]
+    digest = hashlib.sha256("\n".join(parts).encode())
+    lowering = Path(__file__).resolve().parent.parent
+    sources = [
+        *lowering.glob("*.py"),
+        *(s for folder in _EMITTERS for s in (lowering / folder).rglob("*.py")),
+    ]
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class KernelCache:
+    """Object code by kernel digest."""
+
+    disk: DiskCache
+
+    @staticmethod
+    def default() -> KernelCache:
+        """The cache of this user."""
+        return KernelCache(DiskCache(cache_directory()))
+
+    def find(self, digests: Sequence[str]) -> dict[str, bytes]:
+        """The object code that holds each of `digests`, for those that are there."""
+        found: dict[str, bytes] = {}
+        objects: dict[bytes, bytes | None] = {}
+        for digest in digests:
+            name = self.disk.get(self._kernel_key(digest))
+            if name is None:
+                continue
+            if name not in objects:
+                objects[name] = self.disk.get(_object_key(name))
+            data = objects[name]
+            if data is not None:
+                found[digest] = data
+        return found
+
+    def store(self, digests: Sequence[str], data: bytes) -> None:
+        """Stores one object that holds all of `digests`."""
+        name = hashlib.sha256(data).hexdigest()[:32].encode()
+        if not self.disk.put(_object_key(name), data):
+            return
+        for digest in digests:
+            self.disk.put(self._kernel_key(digest), name)
+        self.disk.trim()
+
+    def forget(self, digests: Sequence[str]) -> None:
+        """Drops entries that turned out not to load."""
+        for digest in digests:
+            self.disk.remove(self._kernel_key(digest))
+
+    @staticmethod
+    def _kernel_key(digest: str) -> str:
+        return f"kernel-{compile_environment()}-{digest}"
+
+
+def _object_key(name: bytes) -> str:
+    return f"object-{name.decode()}"

@@ -1,0 +1,80 @@
+"""Kernel IR -> machine code: what the cache does not have is compiled in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from onnxloom.dialects.loom.kernel import KernelOp
+from onnxloom.lowering.cache import KernelCache
+from onnxloom.lowering.cpu_target import CpuTarget
+from onnxloom.lowering.emit_llvm import emit_kernel
+from onnxloom.lowering.expand_math import expand_math
+from onnxloom.lowering.kernel_digest import kernel_digest
+from onnxloom.lowering.kernel_library import KernelLibrary, LinkError
+
+__all__ = ["compile_kernels", "kernel_digest"]
+
+
+def compile_kernels(
+    kernels: Sequence[KernelOp], *, cache: KernelCache | None = None, checked: bool = False
+) -> KernelLibrary:
+    """Compiles `kernels` for this processor; those `cache` holds are taken from there.
+
+    The kernels are not changed. `checked` (bounds asserts) is not available.
+
+    Raises:
+        PassError: a kernel holds an op or type kernels may not hold.
+    """
+    if checked:
+        raise NotImplementedError("checked kernels")
+    digests = {kernel.sym_name.data: kernel_digest(kernel) for kernel in kernels}
+    by_digest = {digests[kernel.sym_name.data]: kernel for kernel in kernels}
+    symbols = {name: symbol_of(digest) for name, digest in digests.items()}
+    found = {} if cache is None else cache.find(list(by_digest))
+    try:
+        return _library(by_digest, found, symbols, cache)
+    except LinkError:
+        if not found:
+            raise
+    # Stored code of another process that this one cannot link: compile instead.
+    if cache is not None:
+        cache.forget(list(found))
+    return _library(by_digest, {}, symbols, cache)
+
+
+def symbol_of(digest: str) -> str:
+    """The exported symbol of the kernel with this digest."""
+    return f"loom_{digest}"
+
+
+def _library(
+    by_digest: dict[str, KernelOp],
+    found: dict[str, bytes],
+    symbols: dict[str, str],
+    cache: KernelCache | None,
+) -> KernelLibrary:
+    objects = list(dict.fromkeys(found.values()))
+    missing = {digest: kernel for digest, kernel in by_digest.items() if digest not in found}
+    if missing:
+        data = compile_missing(missing)
+        objects.append(data)
+        if cache is not None:
+            cache.store(list(missing), data)
+    return KernelLibrary(objects, symbols)
+
+
+def compile_missing(kernels: dict[str, KernelOp]) -> bytes:
+    """One object with all `kernels`, keyed by digest."""
+    from onnxloom.lowering.numba_compile import compile_object  # Numba takes half a second to import
+
+    target = CpuTarget.host()
+
+    def add(module: ir.Module) -> None:
+        for digest, kernel in kernels.items():
+            expanded = kernel.clone()
+            expand_math(expanded)
+            emit_kernel(module, expanded, symbol_of(digest), target)
+
+    return compile_object([symbol_of(digest) for digest in kernels], add)

@@ -1,0 +1,175 @@
+"""LLVM forms of the structured ops: scf.for, scf.if, scf.while, memref accesses, loom.microkernel."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from llvmlite import ir
+from xdsl.dialects import memref, scf
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from onnxloom.dialects.loom.kernel import MicrokernelOp
+from onnxloom.errors import PassError
+from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
+from onnxloom.lowering.emit_llvm.metadata import MetadataNode, access_group, mark_access, mark_parallel
+from onnxloom.lowering.emit_llvm.types import I1, I8, I64, is_bool, memory_type
+from onnxloom.lowering.microkernels import find_microkernel, plain_params
+
+
+def _for(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(scf.ForOp, op)
+    b = f.builder
+    lower, upper, step = f[op.lb], f[op.ub], f[op.step]
+    initial = f.get(op.iter_args)
+    before = b.block
+    header, body, done = (f.append_block(n) for n in ("for", "for.body", "for.done"))
+    b.branch(header)
+
+    b.position_at_end(header)
+    index = b.phi(lower.type)
+    index.add_incoming(lower, before)
+    carried = [b.phi(value.type) for value in initial]
+    for phi, value in zip(carried, initial, strict=True):
+        phi.add_incoming(value, before)
+    b.cbranch(b.icmp_signed("<", index, upper), body, done)
+
+    b.position_at_end(body)
+    block = op.body.block
+    for argument, phi in zip(block.args, (index, *carried), strict=True):
+        f[argument] = phi
+    f.carried.update(block.args[1:])
+    group = access_group(f.module) if "loom.parallel" in op.attributes else None
+    if group is not None:
+        f.parallel_groups.append(group)
+    yielded = f.get(f.block(block))
+    if group is not None:
+        f.parallel_groups.pop()
+    index.add_incoming(b.add(index, step, flags=("nsw",)), b.block)
+    for phi, value in zip(carried, yielded, strict=True):
+        phi.add_incoming(value, b.block)
+    back_edge = b.branch(header)
+    if group is not None:
+        mark_parallel(back_edge, group)
+
+    b.position_at_end(done)
+    for result, phi in zip(op.results, carried, strict=True):
+        f[result] = phi
+
+
+def _if(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(scf.IfOp, op)
+    b = f.builder
+    then, otherwise, done = (f.append_block(n) for n in ("if.then", "if.else", "if.done"))
+    b.cbranch(f[op.cond], then, otherwise)
+    arms: list[tuple[ir.Block, list[ir.Value]]] = []
+    for start, region in ((then, op.true_region), (otherwise, op.false_region)):
+        b.position_at_end(start)
+        values = f.get(f.block(region.block)) if region.blocks else []
+        arms.append((b.block, values))
+        b.branch(done)
+    b.position_at_end(done)
+    for i, result in enumerate(op.results):
+        phi = b.phi(arms[0][1][i].type)
+        for end, values in arms:
+            phi.add_incoming(values[i], end)
+        f[result] = phi
+
+
+def _while(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(scf.WhileOp, op)
+    b = f.builder
+    initial = f.get(op.arguments)
+    before = b.block
+    header, body, done = (f.append_block(n) for n in ("while", "while.body", "while.done"))
+    b.branch(header)
+
+    b.position_at_end(header)
+    phis = [b.phi(value.type) for value in initial]
+    for argument, phi, value in zip(op.before_region.block.args, phis, initial, strict=True):
+        phi.add_incoming(value, before)
+        f[argument] = phi
+    condition, *passed = f.get(f.block(op.before_region.block))
+    b.cbranch(condition, body, done)
+
+    b.position_at_end(body)
+    for argument, value in zip(op.after_region.block.args, passed, strict=True):
+        f[argument] = value
+    for phi, value in zip(phis, f.get(f.block(op.after_region.block)), strict=True):
+        phi.add_incoming(value, b.block)
+    b.branch(header)
+
+    b.position_at_end(done)
+    for result, value in zip(op.results, passed, strict=True):
+        f[result] = value
+
+
+def element_type(buffer: SSAValue) -> Attribute:
+    """The element type of a memref value."""
+    return cast("MemRefType[Attribute]", buffer.type).element_type
+
+
+def _address(f: FunctionEmitter, buffer: SSAValue, indices: tuple[SSAValue, ...]) -> ir.Value:
+    if len(indices) != 1:
+        raise PassError(f"emit-llvm: a kernel buffer has one index, not {len(indices)}")
+    return f.builder.gep(f[buffer], [f[indices[0]]], inbounds=True)
+
+
+def _groups(f: FunctionEmitter, buffer: SSAValue) -> list[MetadataNode]:
+    return f.parallel_groups[f.scratch_depth.get(buffer, 0) :]
+
+
+def _load(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(memref.LoadOp, op)
+    loaded = f.builder.load(_address(f, op.memref, tuple(op.indices)))
+    mark_access(loaded, _groups(f, op.memref))
+    f[op.res] = f.builder.trunc(loaded, I1) if is_bool(op.res) else loaded
+
+
+def _store(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(memref.StoreOp, op)
+    value = f.builder.zext(f[op.value], I8) if is_bool(op.value) else f[op.value]
+    stored = f.builder.store(value, _address(f, op.memref, tuple(op.indices)))
+    mark_access(stored, _groups(f, op.memref))
+
+
+def _alloca(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(memref.AllocaOp, op)
+    buffer = op.memref
+    (size,) = buffer.type.get_shape()
+    if size < 0:
+        raise PassError("emit-llvm: a scratch buffer of a kernel must have a static size")
+    array = ir.ArrayType(memory_type(element_type(buffer)), size)
+    entry = f.builder.function.entry_basic_block
+    # In the entry block, or the stack would grow with each iteration of an enclosing loop.
+    with f.builder.goto_block(entry):
+        f.builder.position_at_start(entry)
+        scratch = f.builder.alloca(array)
+        scratch.align = 64
+    f[buffer] = f.builder.gep(scratch, [ir.Constant(I64, 0), ir.Constant(I64, 0)], inbounds=True)
+    f.scratch_depth[buffer] = len(f.parallel_groups)
+
+
+def _microkernel(f: FunctionEmitter, op: Operation) -> None:
+    op = cast(MicrokernelOp, op)
+    tuned = find_microkernel(op.kind.data, f.target)
+    args = f.get(op.args)
+    if tuned is not None:
+        tuned(f.builder, plain_params(op.params), args, f.target)
+        return
+    block = op.reference.block
+    for argument, operand in zip(block.args, op.args, strict=True):
+        f[argument] = f[operand]
+        f.scratch_depth[argument] = f.scratch_depth.get(operand, 0)
+    f.block(block)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    scf.ForOp: _for,
+    scf.IfOp: _if,
+    scf.WhileOp: _while,
+    memref.LoadOp: _load,
+    memref.StoreOp: _store,
+    memref.AllocaOp: _alloca,
+    MicrokernelOp: _microkernel,
+}
