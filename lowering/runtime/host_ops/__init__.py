@@ -1,0 +1,56 @@
+"""How is one ONNX node evaluated in Python?
+
+Through `onnx.reference`, unless a module of `replacements/` has something more faithful to the
+standard, or very much faster, under the op's name. Nodes are of the newest opset: the reference
+implementation ignores versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from onnxloom.lowering.plan.program import HostNode
+from onnxloom.lowering.runtime.host_ops.registry import Attributes, replacement
+
+Values: TypeAlias = dict[str, Any]
+"""Name -> array or host object; the name "" is an omitted optional value, None."""
+
+
+def prepare(node: HostNode) -> Callable[[Values], None]:
+    """A function that reads a node's inputs from a name table and adds its outputs."""
+    import onnx
+
+    proto = onnx.NodeProto.FromString(node.proto)
+    function = replacement(proto.domain, proto.op_type)
+    if function is None:
+        from onnxloom.lowering.runtime.host_ops.reference import reference_evaluator
+
+        return reference_evaluator(proto)
+    attributes = Attributes.of(proto)
+    inputs, outputs = list(proto.input), list(proto.output)
+
+    def run(values: Values) -> None:
+        args = [values[name] for name in inputs]
+        results = function(attributes, *args)
+        for name, result in zip(outputs, results, strict=False):
+            if name:
+                values[name] = result
+
+    return run
+
+
+def evaluate(node: Any, inputs: list[Any]) -> list[Any]:
+    """Outputs of a NodeProto of the newest opset for inputs in the node's order."""
+    values: Values = {"": None, **dict(zip(node.input, inputs, strict=True))}
+    prepare(HostNode(node.SerializeToString(), node.op_type, node.domain, node.name))(values)
+    return [values[name] if name else None for name in node.output]
+
+
+def can_evaluate(domain: str, op: str) -> bool:
+    """Whether anything here can run the op."""
+    if replacement(domain, op) is not None:
+        return True
+    from onnxloom.lowering.runtime.host_ops.reference import reference_has
+
+    return reference_has(domain, op)

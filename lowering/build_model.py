@@ -1,0 +1,215 @@
+"""How is a model compiled when the cache does not have it? This is the part that needs onnx and xDSL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from onnxloom.dialects import loom
+from onnxloom.dialects.onnx.text import make_context, parse_module
+from onnxloom.errors import ModelError, UnsupportedOpError
+from onnxloom.lowering.compile import STAGES, CompileOptions
+from onnxloom.lowering.plan.build import build_program
+from onnxloom.lowering.plan.memo import Memo
+from onnxloom.lowering.plan.program import (
+    Block,
+    Constants,
+    HostStep,
+    IfStep,
+    LaunchStep,
+    LoopStep,
+    ScanStep,
+    Step,
+)
+from onnxloom.lowering.runtime.instance import python_executor
+from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+
+
+def build_artifact(source: Any, options: CompileOptions) -> Artifact:
+    """Compiles a model. Raises ModelError."""
+    _report(options, 0)
+    return artifact_of_module(read_module(source, options), options)
+
+
+def read_module(source: Any, options: CompileOptions) -> ModuleOp:
+    """The onnx module of a source. Raises ModelError."""
+    if isinstance(source, ModuleOp):
+        return source.clone()
+    if isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir":
+        path = Path(cast(str, source))
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise ModelError(f"{path}: {error.strerror}") from None
+        return parse_module(text, filename=str(path))
+    from onnxloom.conversion.onnx_import import import_model
+
+    return import_model(source, external_data_dirs=options.external_data_dirs)
+
+
+def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
+    """Compiles a module; it is used up."""
+    context = make_context()
+    metadata, opsets = _metadata(module), _opsets(module)
+    result_dims = _result_dims(module)
+    _report(options, 1)
+    if not _has_program(module):
+        _optimize(module, context, options)
+        _report(options, 2)
+        _convert(module, context)
+    programs = [op for op in module.ops if isinstance(op, loom.ProgramOp)]
+    if len(programs) != 1:
+        raise ModelError(f"the module has {len(programs)} programs; expected one")
+    kernels = [op for op in module.ops if isinstance(op, loom.KernelOp)]
+    _report(options, 3)
+    objects, symbols, executor = _compile(kernels, options)
+    _report(options, 4)
+    constants = Constants([])
+    program = build_program(programs[0], constants, result_dims=result_dims)
+    steps = list(walk_steps(program.block))
+    _check_host_ops(steps, opsets)
+    notes = tuple((s.title, s.reason) for s in steps if isinstance(s, HostStep))
+    return Artifact(program, constants, objects, symbols, executor, Memo(), metadata, notes)
+
+
+def load_artifact(
+    artifact: Artifact, after_run: Callable[[CompiledModel], None] | None = None
+) -> CompiledModel:
+    """Links the kernels of an artifact. Needs llvmlite's binding only."""
+    if not artifact.objects:
+        return CompiledModel(artifact, _no_kernel, python_executor, after_run=after_run)
+    from onnxloom.lowering.executor import Executor
+    from onnxloom.lowering.kernel_library import load_library
+
+    library = load_library(artifact.objects, artifact.symbols)
+    executor = Executor.from_objects(artifact.executor)
+    return CompiledModel(artifact, library.address, executor.run, (library, executor), after_run)
+
+
+def _no_kernel(name: str) -> int:
+    raise ModelError(f"the model has no kernel {name!r}")
+
+
+def _report(options: CompileOptions, stage: int) -> None:
+    if options.progress is not None:
+        options.progress(STAGES[stage], stage, len(STAGES))
+
+
+def _has_program(module: ModuleOp) -> bool:
+    return any(isinstance(op, loom.ProgramOp) for op in module.ops)
+
+
+def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> None:
+    try:
+        from onnxloom.transforms.fusion.options import FusionOptions
+        from onnxloom.transforms.pipelines import pipeline
+    except ImportError:
+        return
+
+    fusion = FusionOptions()
+    for step in pipeline(options.opt_level, fusion=fusion):
+        step.apply(context, module)
+
+
+def _convert(module: ModuleOp, context: Context) -> None:
+    from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
+
+    ConvertOnnxToLoomPass().apply(context, module)
+
+
+def _compile(
+    kernels: Sequence[loom.KernelOp], options: CompileOptions
+) -> tuple[list[bytes], dict[str, str], list[bytes]]:
+    if not kernels:
+        return [], {}, []
+    from onnxloom.lowering.cache import KernelCache
+    from onnxloom.lowering.compile_kernels import compile_kernels
+    from onnxloom.lowering.executor import load_executor
+
+    cache = KernelCache.default() if options.cache else None
+    library = compile_kernels(kernels, cache=cache)
+    executor = load_executor(cache)
+    return library.objects, library.symbols, executor.library.objects
+
+
+def walk_steps(block: Block) -> Iterator[Step]:
+    """All steps of a block, those of branches and loop bodies included."""
+    for step in block.steps:
+        yield step
+        if isinstance(step, IfStep):
+            yield from walk_steps(step.then_block)
+            yield from walk_steps(step.else_block)
+        elif isinstance(step, LoopStep | ScanStep):
+            yield from walk_steps(step.body.block)
+
+
+def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:
+    """Raises UnsupportedOpError for the first op that nothing here can run."""
+    hosts = [step for step in steps if isinstance(step, HostStep)]
+    if not hosts:
+        return
+    from onnxloom.lowering.runtime.host_ops import can_evaluate
+
+    for step in hosts:
+        for node in step.nodes:
+            if not can_evaluate(node.domain, node.op):
+                domain = node.domain or "ai.onnx"
+                opset = opsets.get(node.domain)
+                version = "" if opset is None else f" (opset {opset})"
+                name = f"node {node.name!r}" if node.name else "an unnamed node"
+                raise UnsupportedOpError(f"{name}: op {node.op} of domain {domain}{version} is not supported")
+
+
+def _opsets(module: ModuleOp) -> dict[str, int]:
+    imports = module.attributes.get("onnx.opset_imports")
+    texts = [a.data for a in cast(ArrayAttr[StringAttr], imports).data] if imports is not None else []
+    return {domain: int(version) for domain, _, version in (t.rpartition(":") for t in texts)}
+
+
+def _metadata(module: ModuleOp) -> ModelMetadata:
+    def text(name: str) -> str:
+        found = module.attributes.get(f"onnx.{name}")
+        return found.data if isinstance(found, StringAttr) else ""
+
+    version = module.attributes.get("onnx.model_version")
+    pairs = cast(Any, module.attributes.get("onnx.metadata"))
+    custom = {p.data[0].data: p.data[1].data for p in pairs.data} if pairs is not None else {}
+    return ModelMetadata(
+        producer_name=text("producer_name"),
+        producer_version=text("producer_version"),
+        graph_name=text("graph_name"),
+        graph_description=text("graph_doc_string"),
+        domain=text("domain"),
+        description=text("doc_string"),
+        version=cast(Any, version).value.data if version is not None else 0,
+        custom_metadata_map=custom,
+    )
+
+
+def _result_dims(module: ModuleOp) -> list[list[str]]:
+    """Names of the symbolic dims of the entry function's results."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        return []
+    attrs: Sequence[DictionaryAttr] = functions[0].res_attrs.data if functions[0].res_attrs is not None else ()
+    return [_dim_names(a.data.get("onnx.dim_params")) for a in attrs]
+
+
+def _dim_names(attribute: Attribute | None) -> list[str]:
+    """`"0:batch,2:time"` -> ["batch", "", "time"]."""
+    names: list[str] = []
+    for item in attribute.data.split(",") if isinstance(attribute, StringAttr) else ():
+        axis, _, name = item.partition(":")
+        if axis.strip().isdigit():
+            names += [""] * (int(axis) + 1 - len(names))
+            names[int(axis)] = name.strip()
+    return names
+
+

@@ -1,0 +1,66 @@
+"""How does a model become something that runs? Import, passes, kernels, program; or straight from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from onnxloom.lowering.runtime.model import Artifact, CompiledModel
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, the number of this stage, and the number of stages."""
+
+STAGES = ("import", "optimize", "convert", "kernels", "program")
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How to compile; options that change the result are part of the cache key."""
+
+    opt_level: int = 3
+    """0: no fusion; 1 to 3: all passes."""
+    fuse: bool = True
+    """Whether chains of ops are fused at all."""
+    fusion_kinds: tuple[str, ...] | None = None
+    """The only kinds to fuse; None for all."""
+    disabled_kinds: tuple[str, ...] = ()
+    """Kinds not to fuse."""
+    threads: int = 1
+    """Kernels run in the calling thread; other values are accepted."""
+    cache: bool = True
+    """Whether compiled kernels and plans are kept between processes."""
+    external_data_dirs: tuple[str, ...] = ()
+    """Folders besides the model's own that external data may lie in."""
+    progress: Progress | None = field(default=None, compare=False)
+
+
+def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:
+    """A model ready to run.
+
+    `source` is a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp.
+
+    Raises:
+        ModelError: the model is damaged, or uses an op that nothing here can run.
+    """
+    from onnxloom.lowering.plan_cache import PlanCache
+
+    cache = PlanCache.of(source, options) if options.cache else None
+    stored = None if cache is None else cache.load()
+    if stored is not None:
+        return stored
+    from onnxloom.lowering.build_model import build_artifact, load_artifact
+
+    artifact = build_artifact(source, options)
+    after = None if cache is None else cache.save
+    return load_artifact(artifact, after_run=after)
+
+
+def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions()) -> CompiledModel:
+    """A model from a module in the onnx or loom dialect. The module is not changed."""
+    from onnxloom.lowering.build_model import artifact_of_module, load_artifact
+
+    return load_artifact(artifact_of_module(module.clone(), options))

@@ -1,0 +1,90 @@
+"""How are the steps of a program turned into a plan for given shapes?
+
+The filler walks the steps in order with concrete shapes. What can be computed from shapes and known
+contents is computed on the way: sizes, constant subgraphs, branches of an `If`. Launches become
+records. Where the walk cannot go on without running something, the stretch ends; it is taken up
+again, in a child node, once the result was observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from onnxloom.lowering.plan.fold import read_only
+from onnxloom.lowering.plan.memo import Memo
+from onnxloom.lowering.plan.node import Frame, Node, State, StepEnd, ValueEnd
+from onnxloom.lowering.plan.program import Array, Constants, HostStep, Program, Slot, numpy_dtype
+from onnxloom.lowering.plan.values import Buffer, Value, known_value
+from onnxloom.lowering.plan.walk import Walk
+
+
+class Filler:
+    """Fills plans of one program.
+
+    `kernel_address` gives the address of a kernel by name; `run_host` evaluates a host step on known
+    inputs.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        constants: Constants,
+        kernel_address: Callable[[str], int],
+        run_host: Callable[[HostStep, Sequence[Any]], list[Any]],
+        memo: Memo,
+    ) -> None:
+        self.program = program
+        self.constants = constants
+        self.kernel_address = kernel_address
+        self.run_host = run_host
+        self.memo = memo
+        self.dtypes = {
+            slot: numpy_dtype(spec.dtype) if spec.kind == "tensor" else None
+            for slot, spec in program.specs.items()
+        }
+        self._constant_values: dict[Slot, Value] = {}
+
+    def root(self, args: Sequence[Any]) -> Node:
+        """The first node of the plan for arguments of these shapes; contents are not looked at."""
+        env: dict[Slot, Value | int] = {}
+        for cell, (slot, arg) in enumerate(zip(self.program.args, args, strict=True)):
+            env[slot] = _observed(arg, cell)
+        block = self.program.block
+        frame = Frame(block, 0, self.program.args, ())
+        return Walk(self, State((frame,), env, len(args), 0, len(block.steps))).node()
+
+    def after_value(self, node: Node, contents: Any) -> Node:
+        """The child of a node that ended with a value whose contents are `contents`."""
+        end = node.end
+        assert isinstance(end, ValueEnd)
+        found = known_value(read_only(np.array(contents)) if isinstance(contents, np.ndarray) else contents)
+        env = {s: found if v is end.value else v for s, v in node.state.env.items()}
+        return Walk(self, replace(node.state, env=env)).node()
+
+    def after_step(self, node: Node, results: Sequence[Any]) -> Node:
+        """The child of a node that ended with a step that gave `results`."""
+        end = node.end
+        assert isinstance(end, StepEnd)
+        walk = Walk(self, node.state)
+        for slot, cell, result in zip(end.step.results, end.cells, results, strict=True):
+            walk.bind(slot, _observed(result, cell))
+        walk.advance()
+        return walk.node()
+
+    def constant(self, slot: Slot) -> Value | None:
+        value = self._constant_values.get(slot)
+        if value is None and slot in self.program.constants:
+            number = self.program.constants[slot]
+            value = self._constant_values[slot] = known_value(self.constants.values[number], number)
+        return value
+
+
+def _observed(result: Any, cell: int) -> Value:
+    if isinstance(result, np.ndarray):
+        array: Array = result
+        return Value(array.dtype, array.shape, buffer=Buffer(array.nbytes, cell))
+    return Value(None, (), buffer=Buffer(0, cell))

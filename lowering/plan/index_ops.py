@@ -1,0 +1,124 @@
+"""How are plan-time ops evaluated without IR?
+
+`arith` on indices and the plainest `loom` ops are functions here. Any other op is evaluated by its
+IR class; results are remembered by content, so that a process that found them stored needs no xDSL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+from onnxloom.errors import ModelError
+from onnxloom.lowering.plan.memo import Memo, signature
+from onnxloom.lowering.plan.program import IndexStep
+from onnxloom.lowering.plan.values import NeedValue, Value
+
+Operand: TypeAlias = Value | int
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _truncdiv(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_ARITH: dict[str, Callable[..., int]] = {
+    "arith.addi": lambda a, b: a + b,
+    "arith.subi": lambda a, b: a - b,
+    "arith.muli": lambda a, b: a * b,
+    "arith.divsi": _truncdiv,
+    "arith.divui": lambda a, b: a // b,
+    "arith.floordivsi": lambda a, b: a // b,
+    "arith.ceildivsi": _ceildiv,
+    "arith.ceildivui": _ceildiv,
+    "arith.remsi": lambda a, b: a - b * _truncdiv(a, b),
+    "arith.remui": lambda a, b: a % b,
+    "arith.minsi": min,
+    "arith.minui": min,
+    "arith.maxsi": max,
+    "arith.maxui": max,
+    "arith.andi": lambda a, b: a & b,
+    "arith.ori": lambda a, b: a | b,
+    "arith.xori": lambda a, b: a ^ b,
+    "arith.select": lambda c, a, b: a if c else b,
+    "arith.index_cast": lambda a: a,
+    "arith.extsi": lambda a: a,
+    "arith.extui": lambda a: a,
+}
+
+_COMPARE: tuple[Callable[[int, int], bool], ...] = (
+    lambda a, b: a == b, lambda a, b: a != b,
+    lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
+    lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
+)  # fmt: skip
+"""By predicate number: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge (sizes are never negative)."""
+
+
+def _number(text: str) -> int:
+    """The value of a printed integer attribute: `4 : i64`, `true`."""
+    text = text.split(":")[0].strip()
+    return {"true": 1, "false": 0}[text] if text in ("true", "false") else int(text)
+
+
+def evaluate(step: IndexStep, operands: Sequence[Operand], memo: Memo) -> Sequence[int]:
+    """The results of a plan-time step. Raises NeedValue, or ModelError with a readable reason."""
+    try:
+        if step.op.startswith("arith."):
+            return [_arith(step, operands)]
+        if step.op == "loom.dim":
+            return [operands[0].shape[_number(step.props[0][1])]]  # pyright: ignore[reportAttributeAccessIssue]
+        key = (step.op, step.props, tuple(signature(o) for o in operands))
+        found = memo.get(key)
+        if found is None:
+            found = [int(v) for v in _evaluate_op(step, operands)]
+            memo.put(key, found)
+        return found
+    except (ValueError, ZeroDivisionError, IndexError) as error:
+        raise ModelError(f"{step.op}: {error}") from error
+
+
+def _arith(step: IndexStep, operands: Sequence[Operand]) -> int:
+    props = dict(step.props)
+    if step.op == "arith.constant":
+        return _number(props["value"])
+    if step.op == "arith.cmpi":
+        return int(_COMPARE[_number(props["predicate"])](*operands))  # pyright: ignore[reportArgumentType]
+    function = _ARITH.get(step.op)
+    if function is None:
+        raise ModelError(f"{step.op} is not an op the plan filler can evaluate")
+    return function(*operands)
+
+
+@cache
+def _live_op(op: str, props: tuple[tuple[str, str], ...], results: int) -> Any:
+    """An IR op with these attributes, for its `evaluate`."""
+    from xdsl.dialects.builtin import IndexType
+    from xdsl.parser import Parser
+
+    from onnxloom.dialects.onnx.text import make_context
+
+    context = make_context()
+    properties = {name: Parser(context, text).parse_attribute() for name, text in props}
+    op_class = context.get_op(op)
+    return op_class.create(properties=properties, result_types=[IndexType()] * results)
+
+
+def _evaluate_op(step: IndexStep, operands: Sequence[Operand]) -> Sequence[int]:
+    from onnxloom.dialects import loom
+
+    op = _live_op(step.op, step.props, len(step.results))
+    plain = [o if isinstance(o, int) else loom.PlanTensor(o.shape, _contents(o)) for o in operands]
+    try:
+        return op.evaluate(plain)
+    except loom.NeedValue as need:
+        value = operands[need.index]
+        assert isinstance(value, Value)
+        raise NeedValue(value) from None
+
+
+def _contents(value: Value) -> Any:
+    return value.known if value.is_known and value.dtype is not None else None

@@ -1,0 +1,154 @@
+"""What is a filled plan? A tree of stretches of records, each ended by something only a run can tell.
+
+A node holds the records of one stretch, ready but for the addresses of the arena and of the arrays
+of a particular run, and what ends it: the program's return, a value that decides how to go on, or a
+step that Python runs. Its children are the stretches that follow, by what was observed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+
+from onnxloom.lowering.plan.program import Array, Block, HostStep, LoopStep, ScanStep, Slot
+from onnxloom.lowering.plan.values import Dims, Value
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.runtime.instance import Instance
+
+MAX_CHILDREN = 64
+"""Shape keys, or observations at one point, whose plans are kept; the least recently used goes."""
+
+_V = TypeVar("_V")
+
+
+class Recent(Generic[_V]):
+    """The most recently used entries, at most `limit` of them."""
+
+    def __init__(self, limit: int = MAX_CHILDREN) -> None:
+        self._entries: OrderedDict[Any, _V] = OrderedDict()
+        self._limit = limit
+
+    def get(self, key: Any) -> _V | None:
+        found = self._entries.get(key)
+        if found is not None and len(self._entries) > 1:
+            try:
+                self._entries.move_to_end(key)
+            except KeyError:  # another thread just dropped it
+                pass
+        return found
+
+    def put(self, key: Any, value: _V) -> None:
+        self._entries[key] = value
+        while len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def values(self) -> list[_V]:
+        return list(self._entries.values())
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """Where to find a value at run time: known, or part of the array in a cell."""
+
+    known: Any = None
+    cell: int = -1
+    offset: int = 0
+    shape: Dims = ()
+    dtype: np.dtype[Any] | None = None
+
+    def __call__(self, cells: dict[int, Any]) -> Any:
+        if self.cell < 0:
+            return self.known
+        array = cells[self.cell]
+        if self.dtype is None or (array.shape == self.shape and not self.offset):
+            return array
+        first = self.offset // self.dtype.itemsize
+        return array.reshape(-1)[first : first + math.prod(self.shape)].reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A block being walked: `pc` is the next step, `slots` those it has defined so far."""
+
+    block: Block
+    pc: int
+    slots: tuple[Slot, ...]
+    results: tuple[Slot, ...]
+    """Slots of the enclosing block that take the yielded values."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the filler stands: enough to go on from here once something was observed."""
+
+    frames: tuple[Frame, ...]
+    env: dict[Slot, Value | int]
+    cells: int
+    """Number of cells in use so far."""
+    covered: int
+    expected: int
+    """Steps done, and steps of the blocks entered: equal at the return."""
+
+
+@dataclass(frozen=True)
+class ReturnEnd:
+    """The program is done."""
+
+    results: tuple[Fetch, ...]
+
+
+@dataclass(frozen=True)
+class ValueEnd:
+    """The contents of `value` decide how to go on."""
+
+    fetch: Fetch
+    value: Value
+    branch: bool
+    """It is the condition of an `If`."""
+
+
+@dataclass(frozen=True)
+class StepEnd:
+    """Python runs `step`; its results go to `cells`."""
+
+    step: HostStep | LoopStep | ScanStep
+    args: tuple[Fetch, ...]
+    cells: tuple[int, ...]
+
+
+End: TypeAlias = ReturnEnd | ValueEnd | StepEnd
+
+
+@dataclass(eq=False)
+class Node:
+    """One stretch. All of it is read-only after filling, but for `children` and `free`."""
+
+    table: Array
+    """The records, addresses of arena and cells left at 0."""
+    starts: Array
+    """Position of each record in `table`."""
+    kernels: tuple[str, ...]
+    arena_bytes: int
+    arena_at: tuple[Array, Array]
+    """Positions in `table` and byte offsets in the arena."""
+    cells_at: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    """Per cell: positions in `table` and byte offsets in its array."""
+    allocate: tuple[tuple[int, Dims, np.dtype[Any]], ...]
+    """Cells whose arrays the stretch fills."""
+    drop: tuple[int, ...]
+    """Cells nobody reads after the stretch and its end."""
+    keep: list[Any]
+    """Arrays whose addresses are in `table`."""
+    end: End
+    state: State
+    children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
+    free: list[Instance] = field(default_factory=lambda: [])
+    """Instances no run uses at the moment."""

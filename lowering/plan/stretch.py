@@ -1,0 +1,155 @@
+"""How do the launches of one stretch become a table of records and a layout of the arena?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnxloom.lowering.plan.arena import place
+from onnxloom.lowering.plan.program import Array
+from onnxloom.lowering.plan.values import Buffer, Dims, Value
+
+
+@dataclass(frozen=True)
+class _Launch:
+    kernel: str
+    ins: tuple[Value, ...]
+    outs: tuple[Value, ...]
+    sizes: tuple[int, ...]
+    inplace: tuple[tuple[int, ...], ...]
+
+
+class Stretch:
+    """Collects launches, then lays them out."""
+
+    def __init__(self, cells: int) -> None:
+        self.cells = cells
+        """Number of cells in use; grows with the arrays that outlive the stretch."""
+        self.launches: list[_Launch] = []
+        self.buffers: list[Buffer] = []
+        self.allocate: list[tuple[int, Dims, np.dtype[Any]]] = []
+
+    def launch(
+        self,
+        kernel: str,
+        ins: Sequence[Value],
+        outs: Sequence[Value],
+        sizes: Sequence[int],
+        inplace: Sequence[Sequence[int]],
+    ) -> list[Value]:
+        """Appends a record; gives the filled destinations."""
+        at = len(self.launches)
+        filled = [self._destination(out, at) for out in outs]
+        for value in (*ins, *filled):
+            if value.buffer is not None:
+                value.buffer.last = at
+        self.launches.append(
+            _Launch(kernel, tuple(ins), tuple(filled), tuple(sizes), tuple(tuple(row) for row in inplace))
+        )
+        return filled
+
+    def _destination(self, out: Value, at: int) -> Value:
+        if out.buffer is not None:
+            return out
+        buffer = Buffer(out.nbytes, first=at)
+        self.buffers.append(buffer)
+        return Value(out.dtype, out.shape, buffer=buffer)
+
+    def new_cell(self) -> int:
+        self.cells += 1
+        return self.cells - 1
+
+    def share(self, escaping: Iterable[Value]) -> None:
+        """Lets outputs take over the memory of dying inputs where the launch allows it."""
+        kept = {id(v.buffer) for v in escaping}
+        for at, launch in enumerate(self.launches):
+            taken: set[int] = set()
+            for out, allowed in zip(launch.outs, launch.inplace, strict=False):
+                source = self._reusable(launch, out, allowed, at, kept, taken)
+                if source is not None and out.buffer is not None:
+                    taken.add(id(source))
+                    source.host = out.buffer
+
+    def _reusable(
+        self, launch: _Launch, out: Value, allowed: Sequence[int], at: int, kept: set[int], taken: set[int]
+    ) -> Buffer | None:
+        target = out.buffer
+        if target is None or target.first != at or target.cell is not None:
+            return None
+        for position in allowed:
+            value = launch.ins[position]
+            source = value.buffer
+            if source is None or source.cell is not None or source.last != at or id(source) in kept | taken:
+                continue
+            if source.nbytes != target.nbytes or value.offset or value.nbytes != source.nbytes:
+                continue
+            others = [i for i, v in enumerate(launch.ins) if v.buffer is source and i not in allowed]
+            if not others:
+                return source
+        return None
+
+    def escape(self, values: Iterable[Value]) -> None:
+        """Gives buffers that outlive the stretch an array of their own."""
+        for value in values:
+            buffer = value.buffer
+            if buffer is None or buffer.cell is not None:
+                continue
+            buffer.cell = self.new_cell()
+            assert value.dtype is not None
+            shape = value.shape
+            if value.offset or value.nbytes != buffer.nbytes:
+                shape = (buffer.nbytes // value.dtype.itemsize,)
+            self.allocate.append((buffer.cell, shape, value.dtype))
+
+    def table(self, address: Callable[[str], int]) -> Table:
+        """The records. Buffers that outlive the stretch must have their cells by now."""
+        arena = self._arena()
+        table = Table()
+        for launch in self.launches:
+            table.starts.append(len(table.words))
+            table.words.append(address(launch.kernel))
+            for value in (*launch.ins, *launch.outs):
+                table.pointer(value)
+            table.words.extend(launch.sizes)
+        table.arena_bytes = arena
+        return table
+
+    def _arena(self) -> int:
+        mine: dict[int, Buffer] = {}
+        for buffer in self.buffers:
+            storage = buffer.storage()
+            if storage.cell is None:
+                mine[id(storage)] = storage
+                storage.first = min(storage.first, buffer.first)
+                storage.last = max(storage.last, buffer.last)
+        return place(list(mine.values()))
+
+
+class Table:
+    """Records as words, and which words are addresses known only to an instance or a run."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.starts: list[int] = []
+        self.arena_bytes = 0
+        self.arena: list[tuple[int, int]] = []
+        self.cells: dict[int, list[tuple[int, int]]] = {}
+        self.keep: dict[int, Array] = {}
+
+    def pointer(self, value: Value) -> None:
+        at = len(self.words)
+        if value.is_known:
+            array: Array = value.known
+            self.keep[id(array)] = array
+            self.words.append(array.__array_interface__["data"][0])
+            return
+        assert value.buffer is not None
+        storage = value.buffer.storage()
+        if storage.cell is None:
+            self.arena.append((at, storage.offset + value.offset))
+        else:
+            self.cells.setdefault(storage.cell, []).append((at, value.offset))
+        self.words.append(0)

@@ -1,0 +1,79 @@
+"""What does the plan filler know of a value? Its shape, and either its contents or where it will lie."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from onnxloom.lowering.plan.program import Array
+
+Dims: TypeAlias = tuple[int, ...]
+
+
+class NeedValue(Exception):
+    """The contents of a value are needed to go on, and are not known before the program runs."""
+
+    def __init__(self, value: Value):
+        super().__init__("the contents of a value are not known at plan time")
+        self.value = value
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that several values may share.
+
+    `cell` is the number of the array at run time that holds it, or None for memory of the arena.
+    `first` and `last` are the records that write it first and touch it last.
+    """
+
+    nbytes: int
+    cell: int | None = None
+    first: int = -1
+    last: int = -1
+    offset: int = 0
+    """Byte offset in the arena, once placed."""
+    host: Buffer | None = None
+    """The buffer whose memory this one takes over (an in-place launch)."""
+
+    def storage(self) -> Buffer:
+        """The buffer that memory is set aside for."""
+        return self if self.host is None else self.host.storage()
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor or host object at plan time.
+
+    Known: `known` is set (an array, or any object when `dtype` is None). Otherwise the contents are
+    in `buffer` at byte `offset`; `buffer` is None for a destination nothing was written to yet.
+    """
+
+    dtype: np.dtype[Any] | None
+    shape: Dims
+    known: Any = None
+    is_known: bool = False
+    buffer: Buffer | None = None
+    offset: int = 0
+    constant: int = -1
+    """Number of the model constant this is, if it is one."""
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * (self.dtype.itemsize if self.dtype is not None else 0)
+
+    def array(self) -> Array:
+        """The contents. Raises NeedValue."""
+        if not self.is_known:
+            raise NeedValue(self)
+        return self.known
+
+
+def known_value(value: Any, constant: int = -1) -> Value:
+    """A value whose contents are `value`."""
+    if isinstance(value, np.ndarray):
+        array: Array = value
+        return Value(array.dtype, array.shape, array, True, constant=constant)
+    return Value(None, (), value, True, constant=constant)

@@ -1,0 +1,321 @@
+"""How does the filler get from one observation to the next?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onnxloom.errors import ModelError
+from onnxloom.lowering.plan.fold import fold_pack, read_only
+from onnxloom.lowering.plan.index_ops import evaluate
+from onnxloom.lowering.plan.memo import signature
+from onnxloom.lowering.plan.node import End, Fetch, Frame, Node, ReturnEnd, State, StepEnd, ValueEnd
+from onnxloom.lowering.plan.program import (
+    DYNAMIC,
+    Block,
+    EmptyStep,
+    HostStep,
+    IfStep,
+    IndexStep,
+    LaunchStep,
+    LoopStep,
+    PackStep,
+    ScanStep,
+    Slot,
+    Step,
+    ViewStep,
+)
+from onnxloom.lowering.plan.stretch import Stretch
+from onnxloom.lowering.plan.values import Dims, NeedValue, Value, known_value
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.plan.fill import Filler
+
+
+@dataclass
+class _Open:
+    """A block being walked."""
+
+    block: Block
+    pc: int
+    slots: list[Slot]
+    results: tuple[Slot, ...]
+
+
+class Walk:
+    """One stretch being filled, from `state` to the next observation or the return."""
+
+    def __init__(self, filler: Filler, state: State) -> None:
+        self.filler = filler
+        self.frames = [_Open(f.block, f.pc, list(f.slots), f.results) for f in state.frames]
+        self.env = dict(state.env)
+        self.before = state
+        self.covered = state.covered
+        self.expected = state.expected
+        self.stretch = Stretch(state.cells)
+
+    def node(self) -> Node:
+        """Walks to the end of the stretch."""
+        while True:
+            frame = self.frames[-1]
+            if frame.pc == len(frame.block.steps):
+                if len(self.frames) == 1:
+                    return self._finish_return()
+                self._leave()
+                continue
+            step = frame.block.steps[frame.pc]
+            try:
+                ended = self._step(step)
+            except NeedValue as need:
+                return self._finish_value(need.value, step)
+            if ended:
+                assert isinstance(step, HostStep | LoopStep | ScanStep)
+                return self._finish_step(step)
+
+    # Slots and blocks
+
+    def get(self, slot: Slot) -> Value | int:
+        value = self.env.get(slot)
+        if value is None:
+            value = self.filler.constant(slot)
+        if value is None:
+            raise ModelError(f"program {self.filler.program.name}: slot {slot} is read before it is set")
+        return value
+
+    def value(self, slot: Slot) -> Value:
+        value = self.get(slot)
+        assert isinstance(value, Value)
+        return value
+
+    def values(self, slots: Sequence[Slot]) -> list[Value]:
+        return [self.value(s) for s in slots]
+
+    def ints(self, slots: Sequence[Slot]) -> list[int]:
+        return [v for v in map(self.get, slots) if isinstance(v, int)]
+
+    def bind(self, slot: Slot, value: Value | int) -> None:
+        """Sets a slot of the innermost block. Kernels trust declared types, so these are checked here."""
+        if isinstance(value, Value) and value.dtype is not None:
+            spec = self.filler.program.specs[slot]
+            if spec.kind == "tensor" and not spec.accepts(value.shape):
+                raise ModelError(
+                    f"a value of {self.filler.program.name} has shape {list(value.shape)}; "
+                    f"the model declares {_dims(spec.shape)}"
+                )
+        self.env[slot] = value
+        self.frames[-1].slots.append(slot)
+
+    def advance(self) -> None:
+        self.frames[-1].pc += 1
+        self.covered += 1
+
+    def _enter(self, block: Block, results: tuple[Slot, ...]) -> None:
+        self.frames.append(_Open(block, 0, [], results))
+        self.expected += len(block.steps)
+
+    def _leave(self) -> None:
+        frame = self.frames.pop()
+        values = [self.get(slot) for slot in frame.block.yields]
+        for slot in frame.slots:
+            del self.env[slot]
+        for slot, value in zip(frame.results, values, strict=True):
+            self.bind(slot, value)
+        self.advance()
+
+    # Steps
+
+    def _step(self, step: Step) -> bool:
+        """Does one step; True when Python must run it first."""
+        match step:
+            case IndexStep():
+                operands = [self.get(s) for s in step.operands]
+                for slot, result in zip(
+                    step.results, evaluate(step, operands, self.filler.memo), strict=True
+                ):
+                    self.bind(slot, result)
+            case EmptyStep():
+                self.bind(step.result, self._empty(step))
+            case ViewStep():
+                self.bind(step.result, self._view(step))
+            case LaunchStep():
+                self._launch(step)
+            case PackStep():
+                self.bind(step.result, self._pack(step))
+            case HostStep():
+                if not self._host(step):
+                    return True
+            case IfStep():
+                condition = self.get(step.condition)
+                if isinstance(condition, Value):
+                    condition = np.asarray(condition.array()).reshape(-1)[0]
+                taken = bool(condition)
+                self._enter(step.then_block if taken else step.else_block, step.results)
+                return False
+            case LoopStep() | ScanStep():
+                return True
+        self.advance()
+        return False
+
+    def _empty(self, step: EmptyStep) -> Value:
+        sizes = iter(self.ints(step.sizes))
+        shape = tuple(next(sizes) if d == DYNAMIC else d for d in step.shape)
+        if any(d < 0 for d in shape):
+            raise ModelError(f"a value of {self.filler.program.name} would have shape {list(shape)}")
+        return Value(self.filler.dtypes[step.result], shape)
+
+    def _view(self, step: ViewStep) -> Value:
+        source = self.value(step.source)
+        shape = tuple(self.ints(step.sizes))
+        offset = self.ints([step.offset])[0]
+        dtype = self.filler.dtypes[step.result]
+        assert source.dtype is not None and dtype is not None
+        view = Value(dtype, shape, buffer=source.buffer, offset=source.offset + offset * dtype.itemsize)
+        if offset < 0 or offset * dtype.itemsize + view.nbytes > source.nbytes or any(d < 0 for d in shape):
+            raise ModelError(f"a view of shape {list(shape)} does not fit a value of {list(source.shape)}")
+        if source.is_known:
+            flat = source.known.reshape(-1)
+            size = int(np.prod(shape, dtype=np.int64))
+            return known_value(flat[offset : offset + size].reshape(shape))
+        return view
+
+    def _launch(self, step: LaunchStep) -> None:
+        ins, outs = self.values(step.ins), self.values(step.outs)
+        if any(v.buffer is not None and v.buffer.cell is not None or v.is_known for v in outs):
+            raise ModelError(f"loom.launch @{step.kernel} would write to a value that is not its own")
+        if any(not v.is_known and v.buffer is None for v in ins):
+            raise ModelError(f"loom.launch @{step.kernel} reads a value that nothing was written to")
+        for value in ins:
+            if value.is_known and not value.known.flags.aligned:  # a weight in the middle of a mapped file
+                value.known = read_only(np.require(value.known, requirements=["C", "A"]))
+        filled = self.stretch.launch(step.kernel, ins, outs, self.ints(step.sizes), step.inplace)
+        for slot, result, value in zip(step.outs, step.results, filled, strict=True):
+            self.env[slot] = value
+            self.bind(result, value)
+
+    def _pack(self, step: PackStep) -> Value:
+        source = self.value(step.source)
+        array = source.array()
+        key = ("pack", step.layout, step.params, signature(source))
+        packed = self.filler.memo.get(key)
+        if packed is None:
+            packed = fold_pack(step, array)
+            self.filler.memo.put(key, packed)
+        return known_value(packed)
+
+    def _host(self, step: HostStep) -> bool:
+        """Evaluates a host step here and now if all it reads is known."""
+        args = self.values(step.args)
+        only_shape = [i in step.shape_only for i in range(len(args))]
+        if step.volatile or not all(a.is_known or s for a, s in zip(args, only_shape, strict=True)):
+            return False
+        signatures = tuple(signature(a, s) for a, s in zip(args, only_shape, strict=True))
+        key = ("host", tuple(n.proto for n in step.nodes), step.arg_names, step.constants, signatures)
+        results = self.filler.memo.get(key)
+        if results is None:
+            inputs = [a.known if a.is_known else _stand_in(a) for a in args]
+            results = [read_only(r) for r in self.filler.run_host(step, inputs)]
+            if all(isinstance(r, np.ndarray) for r in results):
+                self.filler.memo.put(key, results)
+        for slot, result in zip(step.results, results, strict=True):
+            self.bind(slot, known_value(result))
+        return True
+
+    # Ends
+
+    def _live(self) -> dict[Slot, Value | int]:
+        """The slots that steps to come may read."""
+        last_use = self.filler.program.last_use
+        return {
+            slot: self.env[slot]
+            for frame in self.frames
+            for slot in frame.slots
+            if slot in self.env and last_use.get(slot, -1) >= frame.pc
+        }
+
+    def _finish_return(self) -> Node:
+        if self.covered != self.expected:
+            raise AssertionError(f"a plan covers {self.covered} of {self.expected} steps")
+        results = self.values(self.frames[0].block.yields)
+        return self._build(results, {}, lambda: ReturnEnd(tuple(fetch(v) for v in results)))
+
+    def _finish_value(self, value: Value, step: Step) -> Node:
+        live = self._live()
+        branch = isinstance(step, IfStep)
+        return self._build([value], live, lambda: ValueEnd(fetch(value), value, branch))
+
+    def _finish_step(self, step: HostStep | LoopStep | ScanStep) -> Node:
+        args = self.values(_operands(step))
+        shape_only = step.shape_only if isinstance(step, HostStep) else ()
+        args = [
+            known_value(_stand_in(a)) if i in shape_only and not a.is_known else a for i, a in enumerate(args)
+        ]
+        self.frames[-1].pc += 1
+        live = self._live()
+        self.frames[-1].pc -= 1
+
+        def end() -> StepEnd:
+            cells = tuple(self.stretch.new_cell() for _ in step.results)
+            return StepEnd(step, tuple(fetch(a) for a in args), cells)
+
+        return self._build(args, live, end)
+
+    def _build(
+        self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]
+    ) -> Node:
+        """The node of what was walked; `fetched` is what its end reads, `live` what its children may."""
+        kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
+        self.stretch.share(kept)
+        self.stretch.escape(kept)
+        table = self.stretch.table(self.filler.kernel_address)
+        made = end()
+        frames = tuple(Frame(f.block, f.pc, tuple(f.slots), f.results) for f in self.frames)
+        return Node(
+            table=np.array(table.words, np.int64),
+            starts=np.array(table.starts, np.int64),
+            kernels=tuple(launch.kernel for launch in self.stretch.launches),
+            arena_bytes=table.arena_bytes,
+            arena_at=(
+                np.array([at for at, _ in table.arena], np.int64),
+                np.array([offset for _, offset in table.arena], np.int64),
+            ),
+            cells_at=tuple((cell, tuple(places)) for cell, places in table.cells.items()),
+            allocate=tuple(self.stretch.allocate),
+            drop=tuple(sorted((_cells(self.env.values()) | _cells(kept)) - _cells(live.values()))),
+            keep=list(table.keep.values()),
+            end=made,
+            state=State(frames, live, self.stretch.cells, self.covered, self.expected),
+        )
+
+
+def _cells(values: Iterable[Value | int]) -> set[int]:
+    buffers = [v.buffer for v in values if isinstance(v, Value)]
+    return {b.cell for b in buffers if b is not None and b.cell is not None}
+
+
+def _operands(step: HostStep | LoopStep | ScanStep) -> tuple[Slot, ...]:
+    if isinstance(step, HostStep):
+        return step.args
+    if isinstance(step, LoopStep):
+        return (step.trip_count, step.condition, *step.carried, *step.captures)
+    return (*step.states, *step.scanned, *step.captures)
+
+
+def _stand_in(value: Value) -> Any:
+    """An array of the right shape and type that takes no memory, for ops that read the shape only."""
+    return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+
+
+def _dims(shape: Dims | None) -> str:
+    return "any" if shape is None else "[" + ", ".join("?" if d == DYNAMIC else str(d) for d in shape) + "]"
+
+
+def fetch(value: Value) -> Fetch:
+    """How a run finds `value`, which is known or has a cell by now."""
+    if value.is_known:
+        return Fetch(known=value.known)
+    if value.buffer is None or value.buffer.cell is None:
+        raise ModelError("a step reads a value that nothing was written to")
+    return Fetch(None, value.buffer.cell, value.offset, value.shape, value.dtype)

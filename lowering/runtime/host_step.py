@@ -1,0 +1,86 @@
+"""How does a host step run? Node by node through `host_ops`, results made fit for kernels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onnxloom.errors import ModelError, OnnxloomError
+from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, numpy_dtype
+
+
+class HostRunner:
+    """Evaluates host steps; keeps what was prepared per node."""
+
+    def __init__(self, constants: Constants) -> None:
+        self._constants = constants
+        self._prepared: dict[int, tuple[HostNode, Any]] = {}
+
+    def run(self, step: HostStep, args: Sequence[Any]) -> list[Any]:
+        """Results of the step: contiguous arrays of the declared dtypes that share no memory with `args`.
+
+        Raises:
+            ModelError: the op cannot be evaluated on these inputs.
+        """
+        values: dict[str, Any] = {"": None}
+        values.update(zip(step.arg_names, (_guarded(a) for a in args), strict=True))
+        values.update((name, self._constants.values[number]) for name, number in step.constants)
+        for node in step.nodes:
+            self._run_node(node, values, step)
+        dtypes = step.dtypes or ("",) * len(step.result_names)
+        return [
+            _fit(values[name], dtype, args, step)
+            for name, dtype in zip(step.result_names, dtypes, strict=True)
+        ]
+
+    def _run_node(self, node: HostNode, values: dict[str, Any], step: HostStep) -> None:
+        prepared = self._prepared.get(id(node))
+        if prepared is None:
+            from onnxloom.lowering.runtime.host_ops import prepare
+
+            prepared = self._prepared[id(node)] = (node, prepare(node))
+        evaluator = prepared[1]
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                evaluator(values)
+        except (OnnxloomError, KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as error:
+            shapes = ", ".join(_describe(values[name]) for name in step.arg_names)
+            reason = (str(error).splitlines() or [""])[0] or type(error).__name__
+            raise ModelError(f"{step.title} cannot be evaluated on ({shapes}): {reason}") from error
+
+
+def _guarded(value: Any) -> Any:
+    """A view that an op cannot write through."""
+    if not isinstance(value, np.ndarray) or not value.flags.writeable:
+        return value
+    view: Array = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _fit(value: Any, dtype: str, args: Sequence[Any], step: HostStep) -> Any:
+    if not dtype or value is None:
+        return value
+    if isinstance(value, list | tuple | dict):
+        return value  # pyright: ignore[reportUnknownVariableType]
+    wanted = numpy_dtype(dtype)
+    array: Array = np.asarray(value)
+    if array.dtype != wanted:
+        array = np.array(array.astype(wanted), order="C")
+    if array.base is None and array.flags.c_contiguous and array.flags.writeable and array.flags.owndata:
+        return array if all(array is not a for a in args) else array.copy()
+    return np.array(array, order="C")
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    return type(value).__name__
+
+

@@ -1,0 +1,139 @@
+"""Do the arrays given to `run` fit the model? They are checked, and copied only if kernels cannot read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnxloom.errors import InputError
+from onnxloom.lowering.plan.program import DYNAMIC, Array, Program, Spec, numpy_dtype
+
+
+@dataclass(frozen=True)
+class InputPort:
+    """One input of a model: its name, declared type, and the names of its symbolic dims."""
+
+    name: str
+    spec: Spec
+    dims: tuple[str, ...]
+
+    def fit(self, value: Any) -> Any:
+        """`value` as kernels read it: native, contiguous, aligned. The very array if it is that already.
+
+        Raises:
+            InputError: it has another dtype, rank, or dim.
+        """
+        if self.spec.kind != "tensor":
+            return value
+        array = self._array(value)
+        self._check_shape(array)
+        if array.dtype.kind == "O":
+            return array
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned and array.dtype.isnative:
+            return array
+        return np.array(array, dtype=numpy_dtype(self.spec.dtype), order="C")
+
+    def _array(self, value: Any) -> Array:
+        wanted = numpy_dtype(self.spec.dtype)
+        if not isinstance(value, np.ndarray | np.generic):
+            try:
+                return np.asarray(value, dtype=wanted)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(
+                    f"input {self.name!r}: got a {type(value).__name__} that is no {self.spec.text} ({error})"
+                ) from None
+        array: Array = np.asarray(value)
+        if wanted.kind == "O" and array.dtype.kind in "USO":
+            return _strings(array)
+        if array.dtype.newbyteorder("=") != wanted:
+            raise InputError(f"input {self.name!r}: expected {self.spec.text}, got dtype {array.dtype}")
+        return array
+
+    def _check_shape(self, array: Array) -> None:
+        shape = self.spec.shape
+        if self.spec.accepts(array.shape):
+            return
+        assert shape is not None
+        expected = self.shape_text()
+        if len(shape) != len(array.shape):
+            raise InputError(
+                f"input {self.name!r}: expected rank {len(shape)} {expected}, "
+                f"got rank {array.ndim} {list(array.shape)}"
+            )
+        axis = next(i for i, d in enumerate(shape) if d not in (DYNAMIC, array.shape[i]))
+        raise InputError(
+            f"input {self.name!r}: expected dim {axis} to be {shape[axis]} in {expected}, "
+            f"got {list(array.shape)}"
+        )
+
+    def shape_text(self) -> str:
+        """`[batch, 3, ?]`."""
+        shape = self.spec.shape or ()
+        names = [*self.dims, *("" for _ in shape)]
+        texts = [str(d) if d != DYNAMIC else name or "?" for d, name in zip(shape, names, strict=False)]
+        return "[" + ", ".join(texts) + "]"
+
+
+def _strings(array: Array) -> Array:
+    """An object array of `str`."""
+    flat = [v.decode("utf-8", "surrogateescape") if isinstance(v, bytes) else str(v) for v in array.ravel()]
+    strings = np.empty(len(flat), object)
+    strings[:] = flat
+    return strings.reshape(array.shape)
+
+
+class InputPorts:
+    """The inputs of a program, in order."""
+
+    def __init__(self, program: Program) -> None:
+        dims = program.arg_dims or ((),) * len(program.args)
+        self.ports = [
+            InputPort(name, program.specs[slot], names)
+            for name, slot, names in zip(program.arg_names, program.args, dims, strict=True)
+        ]
+        self.names = [port.name for port in self.ports]
+        self._known = set(self.names)
+
+    def by_name(self, feeds: dict[str, Any]) -> list[Any]:
+        """The values in the order of the inputs.
+
+        Raises:
+            InputError: a name is missing or unknown.
+        """
+        try:
+            values = [feeds[name] for name in self.names]
+        except KeyError as error:
+            raise InputError(f"input {error.args[0]!r} is missing; the model has {_listed(self.names)}") from None
+        if len(feeds) != len(values):
+            unknown = next(name for name in feeds if name not in self._known)
+            raise InputError(f"the model has no input {unknown!r}; it has {_listed(self.names)}")
+        return values
+
+    def fit(self, values: Sequence[Any]) -> list[Any]:
+        """The values as kernels read them. Raises InputError."""
+        if len(values) != len(self.ports):
+            raise InputError(f"the model has {len(self.ports)} inputs ({_listed(self.names)}), got {len(values)}")
+        arrays = [port.fit(value) for port, value in zip(self.ports, values, strict=True)]
+        self._check_symbols(arrays)
+        return arrays
+
+    def _check_symbols(self, arrays: Sequence[Any]) -> None:
+        seen: dict[str, tuple[int, str, int]] = {}
+        for port, array in zip(self.ports, arrays, strict=True):
+            if not isinstance(array, np.ndarray):
+                continue
+            for axis, (symbol, size) in enumerate(zip(port.dims, array.shape, strict=False)):
+                first = seen.setdefault(symbol, (size, port.name, axis)) if symbol else None
+                if first is not None and first[0] != size:
+                    raise InputError(
+                        f"input {port.name!r}: dim {axis} ({symbol}) is {size}, but dim {first[2]} of "
+                        f"{first[1]!r}, also {symbol}, is {first[0]}"
+                    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(n) for n in names) if names else "no inputs"

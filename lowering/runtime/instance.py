@@ -1,0 +1,115 @@
+"""How does one stretch of a plan run? An instance is a private copy of its table with an arena.
+
+Several threads may run the same plan; each takes an instance of its own for the time of the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from onnxloom.lowering.plan.arena import ALIGNMENT
+from onnxloom.lowering.plan.node import Node
+from onnxloom.lowering.plan.program import Array
+
+Executor: TypeAlias = Callable[[int, int, int, int], int]
+"""Runs records `begin` to `end` of a table: (table address, starts address, begin, end)."""
+
+SLICE_SECONDS = 0.02
+"""Work between two chances for Ctrl-C: signals are handled between slices only."""
+
+MAX_FREE = 4
+"""Idle instances kept per stretch."""
+
+_from_buffer = ctypes.c_char.from_buffer
+_address_of = ctypes.addressof
+
+
+def address_of(array: Array) -> int:
+    """Address of the first element. (`ndarray.ctypes` takes ten times as long.)"""
+    try:
+        return _address_of(_from_buffer(array))  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or a dtype without buffer protocol
+        return array.__array_interface__["data"][0]
+
+
+def aligned_bytes(nbytes: int) -> Array:
+    """Uninitialised memory that starts at a multiple of ALIGNMENT."""
+    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
+    skip = -address_of(raw) % ALIGNMENT
+    return raw[skip : skip + nbytes]
+
+
+class Instance:
+    """Table and arena of one stretch, ready to run."""
+
+    def __init__(self, node: Node, executor: Executor) -> None:
+        self._executor = executor
+        self._table = node.table.copy()
+        self._starts = node.starts
+        self._arena = aligned_bytes(node.arena_bytes)
+        positions, offsets = node.arena_at
+        if positions.size:
+            self._table[positions] = offsets + address_of(self._arena)
+        self._words = memoryview(self._table)
+        self._table_address = address_of(self._table) if self._table.size else 0
+        self._starts_address = node.starts.__array_interface__["data"][0]
+        self._cells_at = node.cells_at
+        self._slices: tuple[tuple[int, int], ...] | None = None
+        if not node.starts.size:
+            self._slices = ()
+        elif node.starts.size == 1:
+            self._slices = ((0, 1),)
+
+    def run(self, cells: dict[int, Any]) -> None:
+        """Runs the records on the arrays in `cells`."""
+        words = self._words
+        for cell, places in self._cells_at:
+            address = address_of(cells[cell])
+            for position, offset in places:
+                words[position] = address + offset
+        if self._slices is None:
+            self._slices = self._run_timed()
+            return
+        for begin, end in self._slices:
+            self._executor(self._table_address, self._starts_address, begin, end)
+
+    def _run_timed(self) -> tuple[tuple[int, int], ...]:
+        """Runs record by record, and cuts the table into slices by the time each took."""
+        slices: list[tuple[int, int]] = []
+        begin, spent, count = 0, 0.0, self._starts.size
+        for record in range(count):
+            start = time.perf_counter()
+            self._executor(self._table_address, self._starts_address, record, record + 1)
+            spent += time.perf_counter() - start
+            if spent > SLICE_SECONDS or record + 1 == count:
+                slices.append((begin, record + 1))
+                begin, spent = record + 1, 0.0
+        return tuple(slices)
+
+
+def take(node: Node, executor: Executor) -> Instance:
+    """An instance nobody else uses."""
+    try:
+        return node.free.pop()
+    except IndexError:
+        return Instance(node, executor)
+
+
+def give_back(node: Node, instance: Instance) -> None:
+    if len(node.free) < MAX_FREE:
+        node.free.append(instance)
+
+
+def python_executor(table: int, starts: int, begin: int, end: int) -> int:
+    """Walks the records in Python: for kernels whose native executor is not there."""
+    words = ctypes.sizeof(ctypes.c_int64)
+    kernel_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    for record in range(begin, end):
+        at = table + words * ctypes.c_int64.from_address(starts + words * record).value
+        kernel_type(ctypes.c_int64.from_address(at).value)(at + words)
+    return 0

@@ -1,0 +1,177 @@
+"""What is a compiled model? A program, its kernels, and a way to call it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from onnxloom.errors import InputError
+from onnxloom.lowering.plan.memo import Memo
+from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot
+from onnxloom.lowering.runtime.inputs import InputPorts
+from onnxloom.lowering.runtime.instance import Executor
+from onnxloom.lowering.runtime.tree import Engine, observation
+
+
+class HostStepWarning(UserWarning):
+    """A step of the model runs in Python because there is no kernel for it."""
+
+
+@dataclass(frozen=True)
+class NodeArg:
+    """Name, type (`tensor(float)`) and shape of an input or output; symbolic dims are names or None."""
+
+    name: str
+    type: str
+    shape: list[int | str | None]
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """What the model file says about itself."""
+
+    producer_name: str = ""
+    producer_version: str = ""
+    graph_name: str = ""
+    graph_description: str = ""
+    domain: str = ""
+    description: str = ""
+    version: int = 0
+    custom_metadata_map: dict[str, str] = field(default_factory=lambda: {})
+
+    @property
+    def graph(self) -> str:
+        return self.graph_name
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """All of a compiled model that can be stored."""
+
+    program: Program
+    constants: Constants
+    objects: list[bytes]
+    """Object code of the kernels."""
+    symbols: dict[str, str]
+    executor: list[bytes]
+    """Object code of the loop that walks a plan; empty when there are no kernels."""
+    memo: Memo
+    metadata: ModelMetadata
+    notes: tuple[tuple[str, str], ...] = ()
+    """Host steps of the program: title and reason."""
+
+
+class CompiledModel:
+    """A model ready to run: `model(x, y)` gives the list of outputs, `model.run({...})` a dict."""
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        kernel_address: Callable[[str], int],
+        executor: Executor,
+        keep: Any = None,
+        after_run: Callable[[CompiledModel], None] | None = None,
+    ) -> None:
+        """`keep` is held as long as the model; `after_run` is called once some plan was filled."""
+        self.artifact = artifact
+        self.program = artifact.program
+        self.host_steps = 0
+        """Host steps run so far."""
+        self.host_counts: Counter[str] = Counter()
+        """The same by title."""
+        self._keep = keep
+        self._after_run = after_run
+        self._engine = Engine(
+            artifact.constants, kernel_address, executor, artifact.memo, on_host=self._on_host
+        )
+        self._tree = self._engine.tree(self.program)
+        self._roots = self._tree.roots
+        self._ports = InputPorts(self.program)
+        self._output_names = list(self.program.result_names)
+
+    @property
+    def inputs(self) -> list[NodeArg]:
+        """The inputs, in order."""
+        program = self.program
+        return [
+            _node_arg(program, name, slot, dims)
+            for name, slot, dims in zip(
+                program.arg_names, program.args, program.arg_dims or ((),) * len(program.args), strict=True
+            )
+        ]
+
+    @property
+    def outputs(self) -> list[NodeArg]:
+        """The outputs, in order."""
+        program = self.program
+        dims = program.result_dims or ((),) * len(program.result_names)
+        return [
+            _node_arg(program, name, slot, names)
+            for name, slot, names in zip(program.result_names, program.block.yields, dims, strict=True)
+        ]
+
+    def __call__(self, *inputs: Any) -> list[Any]:
+        """Outputs, in order, for inputs in order.
+
+        Raises:
+            InputError: an input does not fit.
+        """
+        return self.call(inputs)
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Outputs by name for inputs by name. Raises InputError."""
+        return dict(zip(self._output_names, self.call(self._ports.by_name(dict(feeds))), strict=True))
+
+    def run_named(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
+        """The outputs called `names` (all when None or empty). Raises InputError."""
+        if not names:
+            return self.call(self._ports.by_name(dict(feeds)))
+        unknown = next((n for n in names if n not in self._output_names), None)
+        if unknown is not None:
+            raise InputError(f"the model has no output {unknown!r}; it has {', '.join(self._output_names)}")
+        results = self.call(self._ports.by_name(dict(feeds)))
+        return [results[self._output_names.index(name)] for name in names]
+
+    def call(self, inputs: Sequence[Any]) -> list[Any]:
+        """Outputs for inputs in order."""
+        key = tuple([observation(value) for value in inputs])
+        node = self._roots.get(key)
+        if node is not None and all([_ready(value) for value in inputs]):
+            return self._tree.run_from(node, inputs)
+        arrays = self._ports.fit(inputs)
+        results = self._tree.run(arrays)
+        if self._after_run is not None:
+            self._after_run(self)
+        return results
+
+    def _on_host(self, title: str, reason: str) -> None:
+        if not self.host_steps:
+            warnings.warn(
+                f"{title} runs in Python: {reason} (only the first such step of a session is reported)",
+                HostStepWarning,
+                stacklevel=2,
+            )
+        self.host_steps += 1
+        self.host_counts[title] += 1
+
+
+def _ready(value: Any) -> bool:
+    """Whether kernels can read the memory of `value` as it is (its dtype is checked by the shape key)."""
+    if type(value) is not np.ndarray or value.dtype.kind == "O":
+        return False
+    flags = value.flags
+    return flags.c_contiguous and flags.aligned
+
+
+def _node_arg(program: Program, name: str, slot: Slot, dims: Sequence[str]) -> NodeArg:
+    spec = program.specs[slot]
+    if spec.shape is None:
+        return NodeArg(name, spec.text, [])
+    names = [*dims, *("" for _ in spec.shape)]
+    shape = [d if d != DYNAMIC else names[i] or None for i, d in enumerate(spec.shape)]
+    return NodeArg(name, spec.text, shape)

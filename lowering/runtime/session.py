@@ -1,0 +1,96 @@
+"""The class that other runtimes' users know: `InferenceSession`, with the call signatures of onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+from onnxloom.lowering.runtime.model import CompiledModel, ModelMetadata, NodeArg
+
+
+class GraphOptimizationLevel(IntEnum):
+    """How much is optimized: `ORT_DISABLE_ALL` is O0, `ORT_ENABLE_ALL` is O3."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class SessionOptions:
+    """Options of a session. Attributes that onnxruntime has and that mean nothing here may be set too."""
+
+    def __init__(
+        self,
+        intra_op_num_threads: int = 0,
+        graph_optimization_level: GraphOptimizationLevel | int = GraphOptimizationLevel.ORT_ENABLE_ALL,
+    ) -> None:
+        self.intra_op_num_threads = intra_op_num_threads
+        """0: as many as are worth it. Kernels run in the calling thread."""
+        self.graph_optimization_level = graph_optimization_level
+
+    @property
+    def opt_level(self) -> int:
+        """The level as 0 to 3."""
+        return max(0, min(3, int(self.graph_optimization_level)))
+
+
+class InferenceSession:
+    """A compiled model behind onnxruntime's interface."""
+
+    def __init__(
+        self,
+        path_or_bytes: Any,
+        sess_options: SessionOptions | None = None,
+        providers: Sequence[Any] | None = None,
+        provider_options: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> None:
+        """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp.
+
+        `providers` and `provider_options` are accepted and have no effect.
+
+        Raises:
+            ModelError: the model is damaged or uses an op that nothing here can run.
+        """
+        from onnxloom.lowering.compile import CompileOptions, compile_model
+
+        options = sess_options or SessionOptions()
+        self._options = options
+        self.model: CompiledModel = compile_model(path_or_bytes, CompileOptions(opt_level=options.opt_level))
+
+    @property
+    def host_steps(self) -> int:
+        """How many steps ran in Python so far, in all calls of `run`."""
+        return self.model.host_steps
+
+    def run(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None
+    ) -> list[Any]:
+        """The outputs named, all when None, for inputs by name. `run_options` has no effect.
+
+        Raises:
+            InputError: an input or output name is unknown or missing, or an array does not fit.
+        """
+        return self.model.run_named(output_names, input_feed)
+
+    def get_inputs(self) -> list[NodeArg]:
+        """Name, type and shape of each input."""
+        return self.model.inputs
+
+    def get_outputs(self) -> list[NodeArg]:
+        """Name, type and shape of each output."""
+        return self.model.outputs
+
+    def get_providers(self) -> list[str]:
+        """Always the CPU."""
+        return ["CPUExecutionProvider"]
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Producer, graph name, version and the custom metadata of the model."""
+        return self.model.artifact.metadata
+
+    def get_session_options(self) -> SessionOptions:
+        return self._options

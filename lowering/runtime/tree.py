@@ -1,0 +1,165 @@
+"""How does a program run? It follows the plan tree from stretch to stretch, filling what is missing."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from onnxloom.lowering.plan.fill import Filler
+from onnxloom.lowering.plan.memo import Memo, contents
+from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
+from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep
+from onnxloom.lowering.runtime.host_step import HostRunner
+from onnxloom.lowering.runtime.instance import Executor, give_back, take
+from onnxloom.lowering.runtime.loops import run_loop, run_scan
+
+
+@dataclass(eq=False)
+class Engine:
+    """What all programs of a model share."""
+
+    constants: Constants
+    kernel_address: Callable[[str], int]
+    executor: Executor
+    memo: Memo
+    on_host: Callable[[str, str], None] = lambda title, reason: None
+    """Told of every step that Python runs: its title and why there is no kernel."""
+    lock: Any = field(default_factory=threading.RLock)
+    trees: dict[int, PlanTree] = field(default_factory=lambda: {})
+
+    def __post_init__(self) -> None:
+        self.host = HostRunner(self.constants)
+        _ENGINES.add(self)
+
+    def tree(self, program: Program) -> PlanTree:
+        """The plan tree of a program (a loop's body has its own)."""
+        tree = self.trees.get(id(program))
+        if tree is None:
+            tree = self.trees.setdefault(id(program), PlanTree(program, self))
+        return tree
+
+
+_ENGINES: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    """A lock that another thread held at the fork would stay locked for ever in the child."""
+    for engine in list(_ENGINES):
+        engine.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+class PlanTree:
+    """The plans of one program, by shape key and by what is observed on the way."""
+
+    def __init__(self, program: Program, engine: Engine) -> None:
+        self.program = program
+        self.engine = engine
+        self.filler = Filler(
+            program, engine.constants, engine.kernel_address, engine.host.run, engine.memo
+        )
+        self.roots: Recent[Node] = Recent()
+
+    def root(self, key: Any, args: Sequence[Any]) -> Node:
+        """The first stretch for a shape key; filled if it is not there yet."""
+        node = self.roots.get(key)
+        if node is not None:
+            return node
+        with self.engine.lock:
+            node = self.roots.get(key) or self.filler.root(args)
+            self.roots.put(key, node)
+        return node
+
+    def run(self, args: Sequence[Any]) -> list[Any]:
+        """Results for arguments that fit the program's declared types."""
+        return self.run_from(self.root(tuple(observation(a) for a in args), args), args)
+
+    def run_from(self, node: Node, args: Sequence[Any]) -> list[Any]:
+        """Results for arguments whose shapes are those `node` was filled for."""
+        cells: dict[int, Any] = dict(enumerate(args))
+        executor = self.engine.executor
+        while True:
+            for cell, shape, dtype in node.allocate:
+                cells[cell] = np.empty(shape, dtype)
+            instance = take(node, executor)
+            instance.run(cells)
+            give_back(node, instance)
+            end = node.end
+            if isinstance(end, ReturnEnd):
+                return self._results(end.results, cells)
+            node = self._next(node, end, cells)
+
+    def _next(self, node: Node, end: ValueEnd | StepEnd, cells: dict[int, Any]) -> Node:
+        if isinstance(end, ValueEnd):
+            found = end.fetch(cells)
+            if end.branch:
+                found = np.array(bool(np.asarray(found).reshape(-1)[0]))
+                self.engine.on_host("If", "its condition is known only while running")
+            key: Any = contents(found) if isinstance(found, np.ndarray) else repr(found)
+            results = [found]
+        else:
+            args = [fetch(cells) for fetch in end.args]
+            results = self.perform(end.step, args)
+            key = tuple(observation(r) for r in results)
+            cells.update(zip(end.cells, results, strict=True))
+        for cell in node.drop:
+            cells.pop(cell, None)
+        child = node.children.get(key)
+        if child is not None:
+            return child
+        with self.engine.lock:
+            child = node.children.get(key)
+            if child is None:
+                child = (
+                    self.filler.after_value(node, results[0])
+                    if isinstance(end, ValueEnd)
+                    else self.filler.after_step(node, results)
+                )
+                node.children.put(key, child)
+        return child
+
+    def perform(self, step: HostStep | LoopStep | ScanStep, args: Sequence[Any]) -> list[Any]:
+        """Results of a step that Python runs."""
+        if isinstance(step, HostStep):
+            self.engine.on_host(step.title, step.reason)
+            return self.engine.host.run(step, args)
+        if isinstance(step, LoopStep):
+            self.engine.on_host("Loop", "loops run iteration by iteration")
+            return run_loop(step, args, self.engine.tree(step.body))
+        self.engine.on_host("Scan", "loops run iteration by iteration")
+        return run_scan(step, args, self.engine.tree(step.body))
+
+    def _results(self, fetches: Sequence[Fetch], cells: dict[int, Any]) -> list[Any]:
+        """The returned values, each an array of its own that nobody else refers to."""
+        inputs = len(self.program.args)
+        given: set[int] = set()
+        results: list[Any] = []
+        for fetch in fetches:
+            found = fetch(cells)
+            shared = fetch.cell < inputs or fetch.cell in given or found is not cells[fetch.cell]
+            given.add(fetch.cell)
+            results.append(_owned(found) if shared or not isinstance(found, np.ndarray) else found)
+        return results
+
+
+def observation(value: Any) -> Any:
+    """What the plan depends on in a value whose contents it does not look at."""
+    return (value.dtype, value.shape) if isinstance(value, np.ndarray) else None
+
+
+def _owned(value: Any) -> Any:
+    """A copy that shares no memory; sequences are copied with their elements."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="C")
+    if isinstance(value, list | tuple):
+        return [_owned(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
