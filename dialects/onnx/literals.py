@@ -41,7 +41,7 @@ def format_tensor(array: Array, element: Attribute) -> str:
     if array.size == 0:
         return ""
     flat = array.reshape(-1) if not _is_broadcast(array) else array[(0,) * array.ndim].reshape(1)
-    if array.size > 1 and (flat.size == 1 or _all_same(flat)):
+    if flat.size == 1 or _all_same(flat):
         return _formatter(element)(flat[:1])[0]
     if array.size > LIST_LIMIT and element != i1:
         return f'"0x{array_to_bytes(flat, element).hex().upper()}"'
@@ -86,7 +86,8 @@ def _format_complex(parts: Array) -> list[str]:
 def format_floats(flat: Array) -> list[str]:
     """Each number as text that `parse` turns into the same bits."""
     bits = np.ascontiguousarray(flat).view(_BITS[flat.dtype.itemsize])
-    wide = flat.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wide = flat.astype(np.float64)
     return [format_float(float(value), int(raw), flat.dtype) for value, raw in zip(wide, bits, strict=True)]
 
 

@@ -8,6 +8,7 @@ as types (`to = f32`). Constants with many elements become weights, never Python
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -127,7 +128,7 @@ class OnnxParser(LocationParser, Parser):
             return super()._parse_dialect_type_or_attribute_body(
                 attr_name, is_type, is_opaque, starting_opaque_pos
             )
-        unknown = UnregisteredAttr.with_name_and_type(attr_name, is_type)
+        unknown = _unknown(attr_name, is_type)
         if starting_opaque_pos is not None:
             end = self._raw_scan_balanced(starting_opaque_pos)
             body = self.lexer.input.content[starting_opaque_pos:end]
@@ -197,6 +198,12 @@ class OnnxParser(LocationParser, Parser):
         if isinstance(op, OnnxOp | EntryPointOp):
             _normalise(op)
         return op
+
+
+@cache
+def _unknown(name: str, is_type: bool) -> type[UnregisteredAttr]:
+    """One class per name, so that equal text is an equal attribute."""
+    return UnregisteredAttr.with_name_and_type(name, is_type)
 
 
 def _normalise(op: IRDLOperation) -> None:
