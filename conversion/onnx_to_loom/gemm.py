@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DictionaryAttr,
     Float32Type,
     Float64Type,
@@ -89,7 +90,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     elif tile is not None:
         depth = space[rank + 2]
         panel = builder.multiply([depth, builder.index(columns)])
-        scratch_type = TensorType(ranked(product.rhs.type, "operand").element_type, [-1])
+        scratch_type = TensorType(ranked(product.rhs.type, "operand").element_type, [DYNAMIC_INDEX])
         outs.append(builder.empty(scratch_type, [panel]))
         out_types.append(element)
     ins = [lhs, rhs, *others]

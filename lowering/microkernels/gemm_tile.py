@@ -9,9 +9,12 @@ row count, shared by all kernels of a module; columns beyond the edge are masked
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from llvmlite import ir
+
+from onnxloom.lowering.cpu_target import CpuTarget
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -132,20 +135,22 @@ class _Tile:
 
 
 def emit_llvm(
-    builder: ir.IRBuilder, params: Mapping[str, int], element: ir.Type, args: Sequence[ir.Value]
+    builder: ir.IRBuilder, params: dict[str, Any], args: Sequence[ir.Value], target: CpuTarget
 ) -> None:
     """Emits one tile at the builder's position.
 
     Args:
         params: `rows`, `vectors`, `lanes`: the largest tile.
-        element: LLVM type of the elements, float or double.
-        args: pointer A, offset, row stride, K stride; pointer B, offset, row stride; pointer C, offset,
-            row stride; K, rows (at most `params["rows"]`), columns. Offsets and strides count elements.
+        args: buffers A, B, C (f32 or f64); A: offset, row stride, K stride; B: offset, row stride;
+            C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and strides count
+            elements.
     """
-    a, a_at, a_row, a_k, rhs, b_at, b_row, c, c_at, c_row, k, rows, columns = args
-    a = builder.gep(a, [a_at], source_etype=element)
-    rhs = builder.gep(rhs, [b_at], source_etype=element)
-    c = builder.gep(c, [c_at], source_etype=element)
+    buffers, (a_at, a_row, a_k, b_at, b_row, c_at, c_row, k, rows, columns) = args[:3], args[3:]
+    element = buffers[0].type.pointee
+    a, rhs, c = (
+        builder.bitcast(builder.gep(buffer, [at]), PTR)
+        for buffer, at in zip(buffers, (a_at, b_at, c_at), strict=True)
+    )
     done = builder.append_basic_block("tile.done")
     cases = [(count, builder.append_basic_block(f"tile.{count}")) for count in range(1, params["rows"] + 1)]
     switch = builder.switch(rows, done)
