@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from onnx import GraphProto, ModelProto, TypeProto, shape_inference
+from onnx.checker import ValidationError
 from onnx.onnx_cpp2py_export.shape_inference import InferenceError
 
 
@@ -37,7 +38,7 @@ def inferred_types(
             output.ClearField("type")
     try:
         result = shape_inference.infer_shapes(model)
-    except (InferenceError, ValueError, RuntimeError):
+    except (InferenceError, ValidationError, ValueError, RuntimeError):
         return {}
     return {
         info.name: info.type

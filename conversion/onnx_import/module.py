@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from onnx import GraphProto, ModelProto, OperatorSetIdProto, TypeProto, ValueInfoProto, defs
+from onnx import GraphProto, ModelProto, TypeProto, ValueInfoProto
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -134,17 +134,3 @@ def model_attributes(model: ModelProto) -> dict[str, Attribute]:
             [ArrayAttr([StringAttr(entry.key), StringAttr(entry.value)]) for entry in model.metadata_props]
         )
     return attributes
-
-
-def opsets_of(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Domain -> opset version. Raises ModelError for a version the installed onnx does not know."""
-    opsets: dict[str, int] = {}
-    for entry in imports:
-        domain = "" if entry.domain == "ai.onnx" else entry.domain
-        newest = defs.onnx_opset_version() if domain == "" else None
-        if entry.version < 1 or (newest is not None and entry.version > newest):
-            raise ModelError(
-                f"the model needs opset {entry.version} of {domain or 'ai.onnx'}; expected 1 to {newest}"
-            )
-        opsets[domain] = entry.version
-    return opsets

@@ -1,0 +1,1 @@
+"""Adapters from old versions of ops to the latest, one file per family; the folder is the registry."""
