@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
+
+if TYPE_CHECKING:
+    from onnxloom.dialects.loom.target import Target
 
 _X86_LEVELS_WITH_FMA = ("x86-64-v3", "x86-64-v4")
 
@@ -47,6 +51,18 @@ class CpuTarget:
     def has_f16_conversion(self) -> bool:
         """f16 <-> f32 is one instruction (else it is a library call that may not be there)."""
         return self.has("f16c") if self.is_x86 else self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def tiles(self) -> Target:
+        """The vector unit that kernel tiles are shaped for."""
+        from onnxloom.dialects.loom.target import Target  # a warm session does without xDSL
+
+        if not self.is_x86:
+            return Target(vector_bytes=16, vector_registers=32)
+        names = self.features.split(",")
+        if "+avx512f" in names or (self.cpu == "x86-64-v4" and "-avx512f" not in names):
+            return Target(vector_bytes=64, vector_registers=32)
+        return Target(vector_bytes=32 if self.has("avx2") else 16, vector_registers=16)
 
     def machine(self, *, jit: bool = False) -> llvm.TargetMachine:
         """An LLVM target machine; `jit` selects the code model of code loaded into this process."""
