@@ -55,6 +55,8 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
         return OnnxParser(ctx or make_context(), source, filename or "<string>").parse_module()
     except ParseError as error:
         raise ModelError(one_line(error)) from None
+    except RecursionError:
+        raise ModelError(f"{filename or '<string>'}: regions or types nest too deeply") from None
 
 
 def one_line(error: ParseError) -> str:

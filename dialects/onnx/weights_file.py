@@ -6,6 +6,7 @@ The mark keeps a key in a text from reading any other kind of file.
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
@@ -24,11 +25,15 @@ ALIGNMENT: Final = 64
 
 
 class WeightsWriter:
-    """Writes arrays to a weights file, equal ones once; a context manager."""
+    """Writes arrays to a weights file, equal ones once; a context manager.
+
+    The file takes its name when all is written: an older one of that name may be in use until then.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._file: BinaryIO = self.path.open("wb")
+        self._unfinished = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
+        self._file: BinaryIO = self._unfinished.open("wb")
         self._file.write(MAGIC)
         self._end = len(MAGIC)
         self._known: dict[tuple[str, int], WeightsPlace] = {}
@@ -52,6 +57,12 @@ class WeightsWriter:
 
     def close(self) -> None:
         self._file.close()
+        if self._unfinished.exists():
+            os.replace(self._unfinished, self.path)
+
+    def discard(self) -> None:
+        self._file.close()
+        self._unfinished.unlink(missing_ok=True)
 
     def __enter__(self) -> WeightsWriter:
         return self
@@ -59,7 +70,10 @@ class WeightsWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+        else:
+            self.discard()
 
 
 def read_range(path: Path, key: tuple[int, int], tensor_type: AnyTensor) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.printer import Printer
 
+from onnxloom.dialects.onnx.text import OnnxPrinter
+from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.tools.failures import UsageError
 
 
@@ -79,12 +81,17 @@ class TextForm:
         if self.highlight:
             from xdsl.syntax_printer import SyntaxPrinter as printer_class
         else:
-            printer_class = Printer
+            printer_class = OnnxPrinter
         printer = printer_class(
             stream=stream,
             print_generic_format=self.generic,
             print_properties_as_attributes=self.properties_as_attributes,
             print_debuginfo=self.debuginfo,
         )
-        printer.print_op(module)
+        with ExitStack() as stack:
+            if isinstance(printer, OnnxPrinter):
+                printer.elide_weights = self.elide_weights
+                if self.weights_out is not None:
+                    printer.weights_out = stack.enter_context(WeightsWriter(self.weights_out))
+            printer.print_op(module)
         stream.write("\n")

@@ -15,9 +15,9 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError
 
+from onnxloom.dialects.onnx.text import OnnxParser
 from onnxloom.errors import ModelError
 from onnxloom.tools.failures import one_line
 
@@ -118,7 +118,7 @@ def parse(chunk: Chunk, context: Context, *, implicit_module: bool = True) -> tu
         raise ModelError("regions or types nest too deeply to be parsed") from None
 
 
-class _LocatingParser(Parser):
+class _LocatingParser(OnnxParser):
     """A parser that remembers where each op starts."""
 
     def __init__(self, context: Context, text: str, name: str, *, places: Places) -> None:
