@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -33,6 +34,7 @@ from onnxloom.conversion.onnx_to_loom.registry import (
 )
 from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwise
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.loom.target import Target
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.semantics import is_elementwise
 from onnxloom.errors import PassError
@@ -68,7 +70,7 @@ class BlockConverter:
             return found
         if not isinstance(value.owner, onnx.ConstantOp):
             raise PassError(f"convert-onnx-to-loom: a value of {_describe(value)} is read before it is made")
-        data = value.owner.value or value.owner.sparse_value
+        data = value.owner.value if value.owner.value is not None else value.owner.sparse_value
         assert data is not None
         made = self.builder.insert(loom.ConstantOp(data, value.type)).results[0]
         self._values[value] = made
@@ -126,8 +128,9 @@ class BlockConverter:
         if lower is None:
             self._host(op, f"there is no kernel for {_name(op)}")
             return
+        inputs = self._inputs(op)  # makes constants, which must outlive a failed attempt
         with _Attempt(self.builder) as attempt:
-            outcome = lower(op, self._inputs(op), self.builder)
+            outcome = lower(op, inputs, self.builder)
             if isinstance(outcome, Decline):
                 raise Declined(outcome.reason)
             self._bind_results(op, outcome)
@@ -301,16 +304,21 @@ def remove_unused(program: loom.ProgramOp) -> None:
             op.erase()
 
 
+@dataclass(frozen=True)
 class ConvertOnnxToLoomPass(ModulePass):
     """Turns the entry function into `loom.kernel`s and one `loom.program`."""
 
     name = "convert-onnx-to-loom"
 
+    vector_bytes: int = 32
+    """Width of a vector register; tiles are shaped for it. Sessions pass the host's."""
+    vector_registers: int = 16
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if any(isinstance(o, loom.ProgramOp) for o in op.ops):
             return
         function = entry_function(op)
-        kernels = KernelSet()
+        kernels = KernelSet(Target(self.vector_bytes, self.vector_registers))
         program = convert_function(function, kernels)
         remove_unused(program)
         launched = {
