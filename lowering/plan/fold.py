@@ -16,12 +16,12 @@ GROWTH_LIMIT = 16 << 20
 
 def fold_pack(step: PackStep, source: Array) -> Array:
     """The packed array."""
-    from onnxloom.dialects.loom import packing
+    from onnxloom.dialects.loom.packing import PACKERS
 
-    function = getattr(packing, step.layout, None)
-    if function is None:
+    packer = PACKERS.get(step.layout)
+    if packer is None:
         raise OnnxloomError(f"loom.pack: there is no layout {step.layout!r}")
-    return read_only(function(source, **dict(step.params)))
+    return read_only(packer(source, dict(step.params)))
 
 
 def fold_host(step: HostStep, known: dict[Slot, int], table: Constants) -> list[Any] | None:
