@@ -120,7 +120,7 @@ class Walk:
         frame = self.frames.pop()
         values = [self.get(slot) for slot in frame.block.yields]
         for slot in frame.slots:
-            del self.env[slot]
+            self.env.pop(slot, None)
         for slot, value in zip(frame.results, values, strict=True):
             self.bind(slot, value)
         self.advance()
@@ -271,7 +271,9 @@ class Walk:
         self.stretch.escape(kept)
         table = self.stretch.table(self.filler.kernel_address)
         made = end()
-        frames = tuple(Frame(f.block, f.pc, tuple(f.slots), f.results) for f in self.frames)
+        frames = tuple(
+            Frame(f.block, f.pc, tuple(s for s in f.slots if s in live), f.results) for f in self.frames
+        )
         return Node(
             table=np.array(table.words, np.int64),
             starts=np.array(table.starts, np.int64),

@@ -1,0 +1,80 @@
+"""com.microsoft DynamicQuantizeLSTM: an LSTM whose weights are int8 and whose inputs are quantized on the fly.
+
+Source: the operator's schema in ONNX Runtime's ContribOperators.md. Weights come transposed,
+`[directions, input, 4 * hidden]`, with one scale and zero point per direction or per column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
+from onnxloom.lowering.runtime.host_ops.replacements.activations import Activation, Array, activations
+
+
+@replaces("DynamicQuantizeLSTM", domain="com.microsoft")
+def dynamic_quantize_lstm(
+    attributes: Attributes, x: Array, w: Array, r: Array, b: Array | None, lengths: Array | None,
+    h0: Array | None, c0: Array | None, p: Array | None,
+    w_scale: Array, w_zero: Array, r_scale: Array, r_zero: Array,
+) -> Sequence[Any]:  # fmt: skip
+    """Y, Y_h, Y_c."""
+    if lengths is not None and not (np.asarray(lengths) == x.shape[0]).all():
+        raise ValueError("sequence lengths that differ are not supported")
+    directions, hidden = w.shape[0], r.shape[1]
+    time, batch = x.shape[:2]
+    names = attributes.get("activations") or ["Sigmoid", "Tanh", "Tanh"] * directions
+    acts = activations(names, attributes.get("activation_alpha"), attributes.get("activation_beta"))
+    y = np.zeros((time, directions, batch, hidden), np.float32)
+    h_last, c_last = [], []
+    for d in range(directions):
+        backwards = attributes.get("direction", "forward") == "reverse" or d == 1
+        xs = x[::-1] if backwards else x
+        gates = quantized_matmul(xs.reshape(time * batch, -1), w[d], w_scale[d], w_zero[d])
+        gates = gates.reshape(time, batch, 4 * hidden)
+        if b is not None:
+            gates = gates + (b[d, : 4 * hidden] + b[d, 4 * hidden :])
+        h = np.zeros((batch, hidden), np.float32) if h0 is None else h0[d]
+        c = np.zeros((batch, hidden), np.float32) if c0 is None else c0[d]
+        peepholes = p[d] if p is not None else None
+        rows = y[:, d]
+        for t in range(time):
+            step = gates[t] + quantized_matmul(h, r[d], r_scale[d], r_zero[d])
+            h, c = _cell(attributes, step, c, peepholes, acts[3 * d : 3 * d + 3])
+            rows[t] = h
+        if backwards:
+            y[:, d] = rows[::-1].copy()
+        h_last.append(h)
+        c_last.append(c)
+    return [y, np.stack(h_last), np.stack(c_last)]
+
+
+def _cell(
+    attributes: Attributes, gates: Array, c: Array, p: Array | None, acts: list[Activation]
+) -> tuple[Array, Array]:
+    limit = attributes.get("clip")
+    if limit:
+        gates = np.clip(gates, -limit, limit)
+    f, g, h = acts
+    i, o, forget, c_in = np.split(gates, 4, axis=1)
+    pi, po, pf = np.split(p, 3) if p is not None else (0, 0, 0)
+    i = f(i + pi * c)
+    forget = 1 - i if attributes.get("input_forget", 0) else f(forget + pf * c)
+    c = forget * c + i * g(c_in)
+    return f(o + po * c) * h(c), c
+
+
+def quantized_matmul(a: Array, b: Array, scale: Array, zero: Array) -> Array:
+    """float32 `a` times 8-bit `b`: `a` is quantized to uint8 over its range, the sums are exact."""
+    low, high = min(0.0, float(a.min(initial=0))), max(0.0, float(a.max(initial=0)))
+    a_scale = np.float32((np.float32(high) - np.float32(low)) / np.float32(255))
+    if a_scale == 0:
+        return np.zeros((a.shape[0], b.shape[1]), np.float32)
+    a_zero = np.float32(np.clip(np.rint(-np.float32(low) / a_scale), 0, 255))
+    quantized = np.clip(np.rint(a / a_scale) + a_zero, 0, 255)
+    # Sums of fewer than 2**37 products of 8-bit numbers are exact in float64.
+    sums = (quantized - a_zero).astype(np.float64) @ (b.astype(np.float64) - zero.astype(np.float64))
+    return (sums * (np.float32(a_scale) * scale).astype(np.float32)).astype(np.float32)
