@@ -93,7 +93,7 @@ class NodeWriter:
         node.op_type, node.domain = op.onnx_name, op.domain
         schema = signature(op.domain, op.onnx_name)
         for name in sorted(schema.kinds):
-            attr = op.properties.get(name) or op.attributes.get(name)
+            attr = op.properties.get(name, op.attributes.get(name))  # an IntegerAttr of 0 is falsy
             if attr is not None:
                 node.attribute.append(attribute_proto(name, attr, schema.kinds[name]))
         for name, region in zip(schema.graphs, op.regions, strict=True):
@@ -122,7 +122,9 @@ class NodeWriter:
             if name != "onnx_node_name":
                 node.attribute.append(attribute_proto(name, attr))
         names = op.graph_names
-        graphs = [n.data for n in names.data if isinstance(n, StringAttr)] if isinstance(names, ArrayAttr) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        graphs = (
+            [n.data for n in names.data if isinstance(n, StringAttr)] if isinstance(names, ArrayAttr) else []
+        )  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
         for name, region in zip(graphs, op.regions, strict=True):
             self._add_graph(node, name, region)
 
