@@ -121,7 +121,10 @@ def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> No
 def _convert(module: ModuleOp, context: Context) -> None:
     from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
 
-    ConvertOnnxToLoomPass().apply(context, module)
+    from onnxloom.lowering.cpu_target import CpuTarget
+
+    tiles = CpuTarget.host().tiles
+    ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers).apply(context, module)
 
 
 def _compile(
