@@ -1,0 +1,198 @@
+"""`fuse-ops`: wraps chains of ops in `onnx.FusedOp`, one kind of chain per helper.
+
+One scan collects the candidates of all anchors. The best (benefit of the kind, number of ops,
+position) claim their ops first, the rest are dropped. A second scan builds. What was built can make
+room for what was dropped and for its own neighbours, so those anchors alone are looked at again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+
+from onnxloom.dialects.onnx import FusedOp
+from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+from onnxloom.transforms.fusion.match import Match, Miss
+from onnxloom.transforms.fusion.order import BlockOrder
+from onnxloom.transforms.fusion.pattern import FusedPatternForOpKind
+from onnxloom.transforms.fusion.plugins import current_registry
+from onnxloom.transforms.fusion.report import Decline, FusedChain, FusionReport, Reason, chain_of, describe
+
+Helper: TypeAlias = type[FusionOpKindHelper]
+
+
+@dataclass(frozen=True)
+class FuseOpsPass(ModulePass):
+    """Fuses chains of ops."""
+
+    name = "fuse-ops"
+
+    kinds: tuple[str, ...] | None = None
+    """Only these kinds; all known ones when left out. One string may list several, with commas."""
+
+    disable: tuple[str, ...] | None = None
+    """Not these kinds."""
+
+    disable_fused_op: bool = False
+    """Make no fused ops at all."""
+
+    report: FusionReport = field(default_factory=FusionReport, init=False, compare=False, repr=False)
+    """What the last run did."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.report.clear()
+        helpers = current_registry().select(_names(self.kinds), _names(self.disable) or ())
+        if not self.disable_fused_op:
+            fuse_ops(op, helpers, self.report)
+
+
+def _names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    if option is None:
+        return None
+    return tuple(name.strip() for text in option for name in text.split(",") if name.strip())
+
+
+def fuse_ops(
+    module: Operation, helpers: Sequence[Helper], report: FusionReport | None = None
+) -> FusionReport:
+    """Fuses chains of these kinds everywhere below `module`."""
+    report = FusionReport() if report is None else report
+    if helpers:
+        _Creation(module, helpers, report).run()
+    return report
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    anchor: Operation
+    match: Match[FusionOpKindHelper]
+    key: tuple[int, int, int, int]
+
+
+class _Creation:
+    def __init__(self, module: Operation, helpers: Sequence[Helper], report: FusionReport):
+        self.module = module
+        self.report = report
+        self.dims = DimAnalysis.of(module)
+        self.order = BlockOrder()
+        self.blocks: dict[Block, int] = {}
+        self.misses: dict[Operation, dict[str, Miss]] = {}
+        self.waiting: dict[Operation, list[Operation]] = {}
+        """Owner of a match -> anchors that left the match to it."""
+
+        self.chains: list[tuple[FusedOp, FusedChain]] = []
+        self.patterns: dict[type[Operation], list[FusedPatternForOpKind[FusionOpKindHelper]]] = {}
+        for helper in sorted(helpers, key=lambda h: (-h.benefit, h.kind)):
+            for anchor in helper.anchors:
+                pattern = FusedPatternForOpKind(anchor, helper, self.dims)
+                self.patterns.setdefault(anchor, []).append(pattern)
+
+    def run(self) -> None:
+        anchors = [op for op in walk_outside_fused_ops(self.module, self.blocks) if type(op) in self.patterns]
+        while anchors:
+            winners, losers = _claim(self.detect(anchors))
+            built, failed = self.build(winners)
+            again = self.affected(built, [*losers, *failed]) if built else ()
+            anchors = [op for op in again if op.parent is not None and type(op) in self.patterns]
+        self.write_report()
+
+    def detect(self, anchors: Iterable[Operation]) -> list[_Candidate]:
+        found: list[_Candidate] = []
+        for anchor in anchors:
+            for pattern in self.patterns[type(anchor)]:
+                match = pattern.detect(anchor, self.dims)
+                kind = pattern.helper.kind
+                if isinstance(match, Miss):
+                    self.misses.setdefault(anchor, {})[kind] = match
+                    if match.owner is not None:
+                        self.waiting.setdefault(match.owner, []).append(anchor)
+                elif match is not None:
+                    key = (-pattern.helper.benefit, -len(match.ops), *self.place(anchor))
+                    found.append(_Candidate(anchor, match, key))
+        return found
+
+    def place(self, op: Operation) -> tuple[int, int]:
+        """Sorts ops in program order, blocks as a whole."""
+        assert op.parent is not None
+        return (self.blocks[op.parent], self.order.position(op))
+
+    def build(self, winners: list[_Candidate]) -> tuple[list[FusedOp], list[_Candidate]]:
+        built: list[FusedOp] = []
+        failed: list[_Candidate] = []
+        for candidate in sorted(winners, key=lambda c: c.key[2:]):
+            chain = chain_of(candidate.match, candidate.anchor)
+            facts = [(result, result.uses.get_length() > 0) for result in candidate.match.results]
+            rewriter = PatternRewriter(candidate.anchor)
+            fused = candidate.match.helper.fuse(candidate.match, rewriter, self.order)
+            if isinstance(fused, Miss):
+                self.misses.setdefault(candidate.anchor, {})[candidate.match.helper.kind] = fused
+                failed.append(candidate)
+                continue
+            for (old, _), fresh in zip(facts, fused.results, strict=True):
+                self.dims.transfer(old, fresh)
+            built.append(fused)
+            self.chains.append((fused, chain))
+        return built, failed
+
+    def affected(self, built: Sequence[FusedOp], dropped: Sequence[_Candidate]) -> list[Operation]:
+        """The anchors to look at again."""
+        again: dict[Operation, None] = {}
+        for candidate in dropped:
+            again.update((op, None) for op in candidate.match.ops)
+        for fused in built:
+            again.update((v.owner, None) for v in fused.operands if isinstance(v.owner, Operation))
+            again.update((use.operation, None) for v in fused.results for use in v.uses)
+        for candidate_op in list(again):
+            again.update((op, None) for op in self.left_to(candidate_op))
+        alive = [op for op in again if op.parent is not None and op.parent in self.blocks]
+        return sorted(alive, key=self.place)
+
+    def left_to(self, owner: Operation) -> Iterator[Operation]:
+        """The anchors that left their match to `owner`, and those that left theirs to them."""
+        pending = self.waiting.pop(owner, [])
+        while pending:
+            op = pending.pop()
+            yield op
+            pending.extend(self.waiting.pop(op, []))
+
+    def write_report(self) -> None:
+        blocks: dict[Block, int] = {}
+        made = dict(self.chains)
+        for op in walk_outside_fused_ops(self.module, blocks):
+            if isinstance(op, FusedOp) and op in made:
+                self.report.chains.append(made[op])
+            for kind, miss in self.misses.get(op, {}).items():
+                self.report.declines.append(Decline(kind, describe(op), Reason.of(miss)))
+
+
+def walk_outside_fused_ops(root: Operation, blocks: dict[Block, int]) -> Iterator[Operation]:
+    """All ops below `root` in program order, fused bodies left out; numbers the blocks on the way."""
+    for region in root.regions:
+        for block in region.blocks:
+            blocks[block] = len(blocks)
+            for op in block.ops:
+                yield op
+                if op.regions and not isinstance(op, FusedOp):
+                    yield from walk_outside_fused_ops(op, blocks)
+
+
+def _claim(candidates: list[_Candidate]) -> tuple[list[_Candidate], list[_Candidate]]:
+    """Those that get all their ops, the best first, and those that do not."""
+    claimed: set[Operation] = set()
+    winners: list[_Candidate] = []
+    losers: list[_Candidate] = []
+    for candidate in sorted(candidates, key=lambda c: c.key):
+        if claimed.isdisjoint(candidate.match.ops):
+            claimed.update(candidate.match.ops)
+            winners.append(candidate)
+        else:
+            losers.append(candidate)
+    return winners, losers
