@@ -24,6 +24,7 @@ _DIALECTS = {
 }
 _PASSES = {
     "shape-inference": "onnxloom.transforms.shape_inference:ShapeInferencePass",
+    "print-dims": "onnxloom.transforms.print_dims:PrintDimsPass",
     "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
     "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
     "convert-onnx-to-loom": "onnxloom.conversion.onnx_to_loom.convert:ConvertOnnxToLoomPass",
