@@ -110,7 +110,6 @@ def random_array(info: ValueInfo, sizes: Mapping[str, int], generator: np.random
     if element not in _DTYPES or not info.type.startswith("tensor("):
         raise InputError(f"input '{info.name}' is a {info.type}: give it with --input {info.name}=FILE.npy")
     shape = [dim if isinstance(dim, int) else sizes.get(dim or "", 1) for dim in info.shape]
-    shape = [max(dim, 0) if isinstance(dim, int) else 1 for dim in shape]
     name = _DTYPES[element]
     if name == "object":
         return np.full(shape, "text", dtype=object)

@@ -22,6 +22,8 @@ def register(parser: argparse.ArgumentParser, targets: Iterable[str]) -> None:
     parser.epilog = EPILOG
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.error = _fail
+    # What xDSL does for these two changes its classes for the whole process.
+    parser.set_defaults(disable_verify=False, syntax_highlight=False)
     parser.add_argument("input_file", metavar="INPUT", nargs="?", help=".mlir or .onnx file (default: stdin)")
     parser.add_argument("-p", "--passes", default="", help="passes to run, in order; see --list-passes")
     parser.add_argument(
@@ -75,7 +77,6 @@ def _printing_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
     group.add_argument("--print-op-generic", action="store_true", help="print every op in the generic form")
     group.add_argument("--print-no-properties", action="store_true", help="print properties as attributes")
     group.add_argument("--print-debuginfo", action="store_true", help="print locations")
-    group.add_argument("--syntax-highlight", action="store_true", help="print in colour")
 
 
 def _watching_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
@@ -85,7 +86,7 @@ def _watching_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         default=bool(os.environ.get("ONNXLOOM_VERIFY_EACH")),
         help="verify the IR, dominance included, after each pass, not just at both ends",
     )
-    group.add_argument("--disable-verify", action="store_true", help="verify nothing")
+    group.add_argument("--disable-verify", dest="trust", action="store_true", help="verify nothing")
     group.add_argument(
         "--verify-diagnostics",
         action="store_true",

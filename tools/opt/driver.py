@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,6 +15,7 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from onnxloom import universe
+from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
@@ -82,14 +83,14 @@ class OnnxloomOpt(xDSLOptMain):
             only_changes=self.args.print_ir_after_change,
             timing=self.args.time_passes,
             statistics=self.args.statistics,
-            verify_each=self.args.verify_each and not self.args.disable_verify,
-            verify_result=not self.args.disable_verify,
+            verify_each=self.args.verify_each and not self.args.trust,
+            verify_result=not self.args.trust,
         )
         known = {"*", *(module_pass.name for module_pass in passes)}
         for name in (*watch.before, *watch.after):
             if name not in known:
                 raise UsageError(f"--print-ir names pass '{name}', which is not in the pipeline")
-        self.runner = PassRunner(passes, watch, self._text_form().write)
+        self.runner = PassRunner(passes, watch, replace(self._text_form(), elide_weights=True).text)
 
     # The work.
 
@@ -107,8 +108,14 @@ class OnnxloomOpt(xDSLOptMain):
             return EXIT_OK
         output = Output(self.args.output_file)
         code = EXIT_OK
-        for chunk in source.read(self.args.input_file, split=self.args.split_input_file):
-            code = max(code, self._process(chunk, output))
+        chunks = source.read(self.args.input_file, split=self.args.split_input_file)
+        with (
+            WeightsWriter(self.args.weights_out) if self.args.weights_out else nullcontext() as self._weights
+        ):
+            for chunk in chunks:
+                code = max(code, self._process(chunk, output))
+            if code != EXIT_OK and self._weights is not None:
+                self._weights.discard()
         self.runner.report()
         if code == EXIT_OK:
             output.finish()
@@ -145,7 +152,7 @@ class OnnxloomOpt(xDSLOptMain):
         places = source.Places()
         try:
             module, places = self._read(chunk)
-            if not self.args.disable_verify:
+            if not self.args.trust:
                 verify(module)
             self.runner.run(self.ctx, module)
             self._emit(module, output)
@@ -178,7 +185,7 @@ class OnnxloomOpt(xDSLOptMain):
     def _emit(self, module: ModuleOp, output: Output) -> None:
         spec = pass_specs.parse_one(self.args.target, "target")
         if spec.name == "mlir":
-            output.text(self._text_form().text(module))
+            output.text(replace(self._text_form(), weights_out=self._weights).text(module))
             return
         factory: Callable[[], type[Target]] = pass_specs.look_up(spec.name, self.available_targets, "target")
         target = pass_specs.build(spec, factory(), "target")
@@ -194,9 +201,7 @@ class OnnxloomOpt(xDSLOptMain):
             generic=self.args.print_op_generic,
             properties_as_attributes=self.args.print_no_properties,
             debuginfo=self.args.print_debuginfo,
-            highlight=self.args.syntax_highlight,
             elide_weights=self.args.elide_weights,
-            weights_out=Path(self.args.weights_out) if self.args.weights_out else None,
         )
 
 

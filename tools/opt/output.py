@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
 
 from onnxloom.dialects.onnx.text import OnnxPrinter
+from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.tools.failures import UsageError
 
@@ -68,30 +69,32 @@ class TextForm:
     generic: bool = False
     properties_as_attributes: bool = False
     debuginfo: bool = False
-    highlight: bool = False
     elide_weights: bool = False
-    weights_out: Path | None = None
+    weights_out: WeightsWriter | None = None
+    """Where the data of weights go that no file holds."""
+    copy_weights: bool = False
+    """Put the weights that a file holds there too."""
 
     def text(self, module: ModuleOp) -> str:
         stream = StringIO()
-        self.write(module, stream)
-        return stream.getvalue()
-
-    def write(self, module: ModuleOp, stream: StringIO) -> None:
-        if self.highlight:
-            from xdsl.syntax_printer import SyntaxPrinter as printer_class
-        else:
-            printer_class = OnnxPrinter
+        printer_class = _CopyingPrinter if self.copy_weights else OnnxPrinter
         printer = printer_class(
-            stream=stream,
+            stream,
             print_generic_format=self.generic,
             print_properties_as_attributes=self.properties_as_attributes,
             print_debuginfo=self.debuginfo,
         )
-        with ExitStack() as stack:
-            if isinstance(printer, OnnxPrinter):
-                printer.elide_weights = self.elide_weights
-                if self.weights_out is not None:
-                    printer.weights_out = stack.enter_context(WeightsWriter(self.weights_out))
-            printer.print_op(module)
+        printer.elide_weights = self.elide_weights
+        printer.weights_out = self.weights_out
+        printer.print_op(module)
         stream.write("\n")
+        return stream.getvalue()
+
+
+class _CopyingPrinter(OnnxPrinter):
+    """Prints weights as if no file held them."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, WeightsAttr) and not self.elide_weights:
+            attribute = weights_attr(attribute.array(), tensor_type=attribute.tensor_type)
+        super().print_attribute(attribute)

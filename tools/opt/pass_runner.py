@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -52,7 +51,7 @@ class PassRunner:
 
     passes: Sequence[ModulePass]
     watch: Watch
-    print_ir: Callable[[ModuleOp, StringIO], None]
+    text_of: Callable[[ModuleOp], str]
     seconds: dict[int, float] = field(default_factory=dict[int, float])
     counts: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
 
@@ -84,25 +83,20 @@ class PassRunner:
 
     def _before(self, module_pass: ModulePass, module: ModuleOp) -> str | None:
         if _selected(module_pass.name, self.watch.before):
-            self._show("before", module_pass, self._text(module))
+            self._show("before", module_pass, self.text_of(module))
         if self.watch.only_changes and _selected(module_pass.name, self.watch.after):
-            return self._text(module)
+            return self.text_of(module)
         return None
 
     def _after(self, module_pass: ModulePass, module: ModuleOp, before: str | None) -> None:
         if not _selected(module_pass.name, self.watch.after):
             return
-        text = self._text(module)
+        text = self.text_of(module)
         if text != before:
             self._show("after", module_pass, text)
 
     def _show(self, when: str, module_pass: ModulePass, text: str) -> None:
         print(f"// IR {when} {module_pass.name}\n{text.rstrip()}\n", file=sys.stderr)
-
-    def _text(self, module: ModuleOp) -> str:
-        stream = StringIO()
-        self.print_ir(module, stream)
-        return stream.getvalue()
 
 
 def _apply(module_pass: ModulePass, context: Context, module: ModuleOp) -> None:

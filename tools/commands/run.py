@@ -1,0 +1,155 @@
+"""Compiles a model and runs it: on given arrays, or on random ones from a seed.
+
+Prints each output with its type, shape and first values, then what was fused, which ops had to run in
+Python, and the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from onnxloom.tools.failures import EXIT_OK, UsageError
+
+HELP = "compile a model and run it"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=".onnx or .mlir file")
+    feeds = parser.add_argument_group("inputs")
+    feeds.add_argument("--inputs", metavar="FILE.npz", help="arrays by input name")
+    feeds.add_argument(
+        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="one array (repeatable)"
+    )
+    feeds.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dim (default 1)"
+    )
+    feeds.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
+    parser.add_argument("--outputs", metavar="FILE.npz", help="write the outputs there")
+    parser.add_argument(
+        "--repeat", type=int, default=1, metavar="N", help="run N times and give the median time"
+    )
+    add_compile_arguments(parser)
+
+
+def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that compiles."""
+    group = parser.add_argument_group("compiling")
+    group.add_argument(
+        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="0: no fusion (default 3)"
+    )
+    group.add_argument("--disable-fused-op", action="store_true", help="fuse nothing")
+    group.add_argument(
+        "--disable-kind", action="append", default=[], metavar="KIND", help="do not fuse this kind"
+    )
+    group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
+    group.add_argument(
+        "--external-data-dir", action="append", default=[], metavar="DIR",
+        help="also read external weights from there",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    from onnxloom.tools.model_inputs import complete, load_named, load_npz, parse_dims
+
+    if args.repeat < 1:
+        raise UsageError("--repeat needs a number of at least 1")
+    given = load_npz(args.inputs) if args.inputs else {}
+    given.update(load_named(item) for item in args.input)
+    model, seconds = compile_for(args)
+    feeds = complete(model.inputs, given, parse_dims(args.dim), args.seed)
+    outputs, times = _run_repeatedly(model, feeds.arrays, args.repeat)
+    if args.outputs:
+        _save(args.outputs, outputs)
+    _print_values("input", feeds.arrays, dict.fromkeys(feeds.made_up, f"  (random, seed {args.seed})"))
+    _print_values("output", outputs, {})
+    print_summary(model)
+    print(_times(seconds, times))
+    return EXIT_OK
+
+
+def compile_for(args: argparse.Namespace) -> tuple[Any, float]:
+    """The compiled model and the seconds it took."""
+    import onnxloom
+    from onnxloom.tools.progress import ProgressLine
+
+    start = time.perf_counter()
+    with ProgressLine(f"compiling {args.model}") as progress:
+        model = onnxloom.compile(
+            args.model,
+            opt_level=args.opt_level,
+            fuse=not args.disable_fused_op,
+            disabled_kinds=tuple(args.disable_kind),
+            cache=not args.no_cache,
+            external_data_dirs=tuple(args.external_data_dir),
+            progress=progress,
+        )
+    return model, time.perf_counter() - start
+
+
+def print_summary(model: Any) -> None:
+    """What was fused and what runs in Python."""
+    fused: tuple[str, ...] = getattr(model.artifact, "fused", ())
+    notes: tuple[tuple[str, str], ...] = model.artifact.notes
+    print(f"fused: {len(fused)} chain{'s' if len(fused) != 1 else ''}")
+    for line in fused:
+        print(f"  {line}")
+    print(f"in Python: {len(notes)} step{'s' if len(notes) != 1 else ''}")
+    for title, reason in notes:
+        print(f"  {title}: {reason}")
+
+
+def _run_repeatedly(model: Any, feeds: Mapping[str, Any], count: int) -> tuple[dict[str, Any], list[float]]:
+    times: list[float] = []
+    outputs: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the summary lists every host step
+        for _ in range(count):
+            start = time.perf_counter()
+            outputs = model.run(feeds)
+            times.append(time.perf_counter() - start)
+    return outputs, times
+
+
+def _print_values(kind: str, values: Mapping[str, Any], remarks: Mapping[str, str]) -> None:
+    from onnxloom.tools.value_text import describe_value
+
+    for name, value in values.items():
+        print(f"{kind} {name}: {describe_value(value)}{remarks.get(name, '')}")
+
+
+def _times(compiling: float, runs: list[float]) -> str:
+    first = f"time: {compiling:.2f} s to compile or load, {runs[0] * 1e3:.3f} ms for the first run"
+    if len(runs) == 1:
+        return first
+    return f"{first}, {statistics.median(runs[1:]) * 1e3:.3f} ms median of {len(runs) - 1} more"
+
+
+def _save(path: str, outputs: Mapping[str, Any]) -> None:
+    """An `.npz` file; a sequence becomes one array per element, strings become numpy strings.
+
+    (`np.savez` takes the names as keyword arguments, which not every output name can be.)
+    """
+    import zipfile
+
+    import numpy as np
+
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, value in _flattened(outputs):
+            array: np.ndarray[Any, Any] = np.asarray(value)
+            array = array.astype(str) if array.dtype.kind == "O" else array
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _flattened(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in outputs.items():
+        if isinstance(value, list | tuple):
+            items = cast("Sequence[Any]", value)
+            yield from ((f"{name}.{index}", item) for index, item in enumerate(items))
+        else:
+            yield name, value
