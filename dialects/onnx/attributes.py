@@ -7,10 +7,25 @@ Strings are StringAttr; bytes that are not UTF-8 are BytesAttr, and read as text
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
+from math import copysign
 
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
 
 from onnxloom.dialects.onnx.element_types import si64
+
+# Tree models have arrays of 100,000 elements, mostly the same few.
+
+
+@lru_cache(maxsize=1 << 14)
+def _i64(value: int) -> IntegerAttr:
+    return IntegerAttr(value, i64)
+
+
+@lru_cache(maxsize=1 << 14)
+def _f32(value: float, sign: float) -> FloatAttr:
+    """`sign` tells -0.0 from 0.0, which are equal as keys."""
+    return FloatAttr(value, f32)
 
 
 def int_value(value: int) -> IntegerAttr:
@@ -35,11 +50,11 @@ def text_of(attr: StringAttr | BytesAttr) -> str:
 
 
 def ints_value(values: Iterable[int]) -> ArrayAttr[IntegerAttr]:
-    return ArrayAttr([IntegerAttr(value, i64) for value in values])
+    return ArrayAttr([_i64(value) for value in values])
 
 
 def floats_value(values: Iterable[float]) -> ArrayAttr[FloatAttr]:
-    return ArrayAttr([FloatAttr(value, f32) for value in values])
+    return ArrayAttr([_f32(value, copysign(1.0, value)) for value in values])
 
 
 def strings_value(values: Iterable[str | bytes]) -> ArrayAttr[StringAttr | BytesAttr]:

@@ -23,10 +23,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
-from xdsl.parser import Parser
 from xdsl.utils.lexer import Position
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from onnxloom.dialects.onnx.array_parser import ArrayParser
 from onnxloom.dialects.onnx.attributes import decode, int_value
 from onnxloom.dialects.onnx.constant import ConstantOp
 from onnxloom.dialects.onnx.constraints import INT_ATTR, INTS_ATTR
@@ -52,7 +52,7 @@ _OPEN_ATTRIBUTES = (CustomOp, EntryPointOp, FusedOp)
 """Ops whose other attributes are their own business, in whichever braces they are written."""
 
 
-class OnnxParser(LocationParser, Parser):
+class OnnxParser(LocationParser, ArrayParser):
     """xDSL's parser, made to read everything the printer and other tools write."""
 
     def __init__(self, ctx: Any, input: str | bytes, name: str = "<unknown>") -> None:
