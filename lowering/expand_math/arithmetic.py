@@ -158,6 +158,10 @@ class Arithmetic:
         """a == b of integers"""
         return self._add(arith.CmpiOp(a, self.i(b), "eq"))
 
+    def either(self, a: Value, b: Value) -> Value:
+        """a or b (of i1)"""
+        return self._add(arith.OrIOp(a, b))
+
     def both(self, a: Value, b: Value) -> Value:
         """a and b (of i1)"""
         return self._add(arith.AndIOp(a, b))
@@ -167,7 +171,15 @@ class Arithmetic:
         bias, mantissa = (1023, 52) if self.double else (127, 23)
         return self.from_bits(self.shl(self.iadd(n, bias), mantissa))
 
+    def select_int(self, condition: Value, a: Value, b: Value) -> Value:
+        """a where `condition` holds, else b, of integers."""
+        return self._add(arith.SelectOp(condition, a, b))
+
     # Precision.
+
+    def widen_int(self, x: Value) -> Value:
+        """An i32 as i64."""
+        return self._add(arith.ExtSIOp(x, i64))
 
     def as_double(self) -> Arithmetic:
         """The same place, in f64."""

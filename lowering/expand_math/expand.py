@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from onnxloom.lowering.expand_math import exponential, logarithm, saturating
+from onnxloom.lowering.expand_math import exponential, logarithm, power, saturating, trigonometric
 from onnxloom.lowering.expand_math.arithmetic import Arithmetic, Value
 
 Expansion = Callable[..., Value]
@@ -38,6 +38,13 @@ EXPANSIONS: dict[type[Operation], Expansion] = {
     math.AtanhOp: logarithm.atanh,
     math.TanhOp: saturating.tanh,
     math.ErfOp: saturating.erf,
+    math.SinOp: trigonometric.sin,
+    math.CosOp: trigonometric.cos,
+    math.TanOp: trigonometric.tan,
+    math.AsinOp: trigonometric.asin,
+    math.AcosOp: trigonometric.acos,
+    math.AtanOp: trigonometric.atan,
+    math.PowFOp: power.pow,
 }
 """The functions with an f32 expansion; each takes an `Arithmetic` and the operands."""
 

@@ -53,7 +53,7 @@ def exp2(m: Arithmetic, x: Value) -> Value:
 
 def half_expm1(m: Arithmetic, x: Value) -> Value:
     """(e**x - 1) / 2, which overflows only where sinh does."""
-    n, p = _reduce(m, m.clamp_number(x, -18.0, 90.0))
+    n, p = _reduce(m, m.clamp_number(x, -18.0, 89.6))
     # A quarter of the power: 2**n itself is beyond f32 for x near the limit.
     quarter = m.power_of_two(m.isub(m.to_int(n), 2))
     value = m.fma(quarter, p, m.sub(quarter, 0.25))

@@ -19,7 +19,7 @@ _LOG = (0.3333331346511841, -0.25000008940696716, 0.2000207155942917, -0.1666799
         0.06749556213617325)  # fmt: skip
 
 
-def _split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
+def split(m: Arithmetic, x: Value) -> tuple[Value, Value]:
     """e and f with x = 2**e (1 + f), for positive finite x."""
     tiny = m.compare("olt", x, _SMALLEST_NORMAL)
     normal = m.select(tiny, m.mul(x, 8388608.0), x)
@@ -52,13 +52,13 @@ def _edges(m: Arithmetic, x: Value, value: Value) -> Value:
 
 def log(m: Arithmetic, x: Value) -> Value:
     """The natural logarithm."""
-    e, f = _split(m, x)
+    e, f = split(m, x)
     return _edges(m, x, _sum(m, e, f))
 
 
 def _log_in_base(m: Arithmetic, x: Value, unit_high: float, unit_low: float, per_e: float) -> Value:
     """e * per_e + log(1 + f) * unit, where unit is given in two parts."""
-    e, f = _split(m, x)
+    e, f = split(m, x)
     square, cube = _tail(m, f)
     rest = m.add(cube, square)
     y = m.mul(m.add(f, rest), unit_low)

@@ -1,0 +1,60 @@
+"""Kernels for tests: write one in a few lines, call a compiled one on numpy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, math, memref, scf
+from xdsl.parser import Parser
+
+from onnxloom.dialects.loom import LOOM
+from onnxloom.dialects.loom.kernel import KernelOp
+
+
+def parse_kernels(text: str) -> list[KernelOp]:
+    """The kernels of a module in text form, verified."""
+    context = Context()
+    for dialect in (builtin.Builtin, arith.Arith, math.Math, scf.Scf, memref.MemRef, LOOM):
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    module.verify()
+    return [op for op in module.ops if isinstance(op, KernelOp)]
+
+
+def elementwise_text(name: str, inputs: Sequence[str], output: str, body: str) -> str:
+    """A kernel that maps `body` over buffers: it reads %a, %b, ... of the types `inputs`, makes %r."""
+    letters = "abcdefgh"[: len(inputs)]
+    arguments = [f"%{v}s: memref<?x{t}>" for v, t in zip(letters, inputs, strict=True)]
+    arguments += [f"%rs: memref<?x{output}>", "%n: index"]
+    loads = [f"%{v} = memref.load %{v}s[%i] : memref<?x{t}>" for v, t in zip(letters, inputs, strict=True)]
+    access = ", ".join(['"read"'] * len(inputs) + ['"write"'])
+    return f"""
+    "loom.kernel"() <{{sym_name = "{name}", access = [{access}]}}> ({{
+    ^bb0({", ".join(arguments)}):
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {{
+        {" ".join(loads)}
+        {body}
+        memref.store %r, %rs[%i] : memref<?x{output}>
+      }} {{loom.parallel}}
+      "loom.end"() : () -> ()
+    }}) : () -> ()
+    """
+
+
+def elementwise_kernel(name: str, inputs: Sequence[str], output: str, body: str) -> KernelOp:
+    """`elementwise_text` as an op."""
+    (kernel,) = parse_kernels(elementwise_text(name, inputs, output, body))
+    return kernel
+
+
+def call(address: int, *args: np.ndarray[Any, Any] | int) -> None:
+    """Calls a compiled kernel; arrays are passed by the address of their data."""
+    words = [arg if isinstance(arg, int) else arg.ctypes.data for arg in args]
+    table = np.array(words, np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(table.ctypes.data)
