@@ -84,6 +84,10 @@ class KernelBody:
             return b
         return a if cb == 1 else self.scalars.mul(a, b)
 
+    def remainder(self, a: Scalar, b: Scalar) -> Scalar:
+        """a % b of indices with the sign of a; b is not 0."""
+        return self.scalars.emit(arith.RemSIOp(a, b))
+
     def at(self, i: Scalar, size: Scalar, j: Scalar) -> Scalar:
         """i * size + j: the row-major offset of (i, j)."""
         return self.add(self.mul(i, size), j)
@@ -164,6 +168,6 @@ class KernelBody:
             block.add_op(scf.YieldOp())
         self.builder.insert(scf.IfOp(condition, [], Region(then), Region(other)))
 
-    def inside(self, block: Block):  # noqa: ANN201 (a context manager)
+    def inside(self, block: Block):
         """Writes to the end of `block` for the time of the `with` statement."""
         return self._inside(block)

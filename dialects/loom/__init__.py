@@ -4,6 +4,15 @@ from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
 from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
+from onnxloom.dialects.loom.movement import (
+    ConcatSpaceOp,
+    ExpandSpaceOp,
+    PadSpaceOp,
+    SliceSpaceOp,
+    SplitSpaceOp,
+    TileSpaceOp,
+    TransposeSpaceOp,
+)
 from onnxloom.dialects.loom.plan_time import (
     BroadcastDimsOp,
     BroadcastSpaceOp,
@@ -36,6 +45,8 @@ LOOM = Dialect(
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
+        ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
+        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp,
     ],
     [],
 )  # fmt: skip
@@ -44,10 +55,12 @@ __all__ = [
     "LOOM",
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
+    "ConcatSpaceOp",
     "ConstantOp",
     "DimOp",
     "DimsEqualOp",
     "EndOp",
+    "ExpandSpaceOp",
     "ExtractOp",
     "HostOp",
     "IfOp",
@@ -59,12 +72,17 @@ __all__ = [
     "MicrokernelOp",
     "NeedValue",
     "PackOp",
+    "PadSpaceOp",
     "PlanTensor",
     "PlanTimeOp",
     "ProgramOp",
     "ReshapeSizesOp",
     "ReturnOp",
     "ScanOp",
+    "SliceSpaceOp",
+    "SplitSpaceOp",
+    "TileSpaceOp",
+    "TransposeSpaceOp",
     "ViewOp",
     "YieldOp",
     "known",

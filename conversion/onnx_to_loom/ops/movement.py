@@ -1,0 +1,142 @@
+"""Ops that rearrange elements by strides: Transpose, Expand, Tile, Slice, DepthToSpace, SpaceToDepth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    index_value,
+    rank_of,
+    ranked,
+    shape_of,
+)
+from onnxloom.conversion.onnx_to_loom.copying import gather_copy
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
+
+
+def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """A copy with permuted dims; a view where only dims of 1 move."""
+    dims = builder.dims(data)
+    shape = shape_of(data)
+    out_dims = [dims[p] for p in perm]
+    moved = [p for p in perm if shape[p] != 1]
+    if moved == sorted(moved):
+        return builder.view(data, out_dims)
+    rank = _merged_rank(moved)
+    type_ = TensorType(ranked(data.type, "the operand").element_type, [shape[p] for p in perm])
+    space = builder.insert(loom.TransposeSpaceOp.make(data, perm, rank)).results
+    return gather_copy(builder, data, type_, out_dims, space[:rank], space[rank:])
+
+
+def _merged_rank(moved: Sequence[int]) -> int:
+    """Loops left when neighbours that stay neighbours are merged; dims of 1 are left out of `moved`."""
+    order = sorted(moved)
+    places = [order.index(p) for p in moved]
+    return 1 + sum(b != a + 1 for a, b in zip(places, places[1:], strict=False))
+
+
+def lower_transpose(op: onnx.TransposeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    (data,) = inputs
+    assert data is not None
+    rank = rank_of(data)
+    perm = ints_attr(op, "perm") or tuple(reversed(range(rank)))
+    return [transposed(builder, data, [p + rank if p < 0 else p for p in perm])]
+
+
+def exact_dims(
+    builder: KernelBuilder, type_: TensorType, dims: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """Dims as the type knows them, else as computed."""
+    return [
+        size if d == DYNAMIC_INDEX else builder.index(d)
+        for d, size in zip(type_.get_shape(), dims, strict=True)
+    ]
+
+
+def lower_expand(op: onnx.ExpandOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    data, shape = inputs
+    assert data is not None and shape is not None
+    type_ = ranked(op.results[0].type, "the result")
+    rank = type_.get_num_dims()
+    if rank == 0:
+        return [data]
+    space = builder.insert(loom.ExpandSpaceOp.make(data, shape, rank)).results
+    dims = exact_dims(builder, type_, space[:rank])
+    return [gather_copy(builder, data, type_, dims, space[rank : 2 * rank], space[2 * rank :])]
+
+
+def lower_tile(op: onnx.TileOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    data, repeats = inputs
+    assert data is not None and repeats is not None
+    type_ = ranked(op.results[0].type, "the result")
+    rank = type_.get_num_dims()
+    if not 0 < rank <= 5:
+        raise Declined(f"Tile of rank {rank} has no kernel")
+    space = builder.insert(loom.TileSpaceOp.make(data, repeats, rank)).results
+    dims = exact_dims(builder, type_, space[:rank])
+    return [gather_copy(builder, data, type_, dims, space[rank : 3 * rank], space[3 * rank :])]
+
+
+def lower_slice(op: onnx.SliceOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    data, *bounds = inputs
+    assert data is not None
+    type_ = ranked(op.results[0].type, "the result")
+    rank = rank_of(data)
+    padded = [*bounds, None, None][:4]
+    space = builder.insert(loom.SliceSpaceOp.make(data, padded, rank)).results
+    dims = exact_dims(builder, type_, space[:rank])
+    sizes, strides = space[rank + 1 : 2 * rank + 1], space[2 * rank + 1 :]
+    return [gather_copy(builder, data, type_, dims, sizes, strides, space[rank])]
+
+
+def _divided(builder: KernelBuilder, size: SSAValue, by: int) -> SSAValue:
+    value = index_value(size)
+    if value is not None:
+        return builder.index(value // by)
+    return builder.insert(arith.DivUIOp(size, builder.index(by))).results[0]
+
+
+def lower_depth_to_space(
+    op: onnx.DepthToSpaceOp, inputs: Inputs, builder: KernelBuilder
+) -> Sequence[SSAValue]:
+    (data,) = inputs
+    assert data is not None
+    n, c, h, w = builder.dims(data)
+    b = int_attr(op, "blocksize")
+    block, depth = builder.index(b), _divided(builder, c, b * b)
+    if str_attr(op, "mode", "DCR") == "DCR":
+        split, perm = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
+    else:
+        split, perm = [n, depth, block, block, h, w], [0, 1, 4, 2, 5, 3]
+    moved = transposed(builder, builder.view(data, split), perm)
+    return [builder.view(moved, [n, depth, builder.multiply([h, block]), builder.multiply([w, block])])]
+
+
+def lower_space_to_depth(
+    op: onnx.SpaceToDepthOp, inputs: Inputs, builder: KernelBuilder
+) -> Sequence[SSAValue]:
+    (data,) = inputs
+    assert data is not None
+    if str_attr(op, "mode", "DCR") != "DCR":
+        raise Declined(f"SpaceToDepth of mode {str_attr(op, 'mode')} has no kernel")
+    n, c, h, w = builder.dims(data)
+    b = int_attr(op, "blocksize")
+    block, rows, cols = builder.index(b), _divided(builder, h, b), _divided(builder, w, b)
+    moved = transposed(builder, builder.view(data, [n, c, rows, block, cols, block]), [0, 3, 5, 1, 2, 4])
+    return [builder.view(moved, [n, builder.multiply([c, builder.index(b * b)]), rows, cols])]
+
+
+transpose = lowering(onnx.TransposeOp)(lower_transpose)
+expand = lowering(onnx.ExpandOp)(lower_expand)
+tile = lowering(onnx.TileOp)(lower_tile)
+slice_ = lowering(onnx.SliceOp)(lower_slice)
+depth_to_space = lowering(onnx.DepthToSpaceOp)(lower_depth_to_space)
+space_to_depth = lowering(onnx.SpaceToDepthOp)(lower_space_to_depth)

@@ -1,0 +1,117 @@
+"""Ops that only rename dims: Reshape, Flatten, Squeeze, Unsqueeze are the same memory under other dims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    index_value,
+    program_constant,
+    rank_of,
+    ranked,
+)
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.onnx.access import int_attr
+
+
+def normalized(axes: Sequence[int], rank: int) -> list[int]:
+    """Axes counted from the front."""
+    return [axis + rank if axis < 0 else axis for axis in axes]
+
+
+def constant_ints(value: SSAValue | None, what: str) -> list[int] | None:
+    """The integers of a constant operand, None if omitted. Raises Declined if it is not constant."""
+    if value is None:
+        return None
+    array = program_constant(value)
+    if array is None:
+        raise Declined(f"{what} are not constant")
+    return [int(v) for v in array.reshape(-1)]
+
+
+def viewed(
+    builder: KernelBuilder, source: SSAValue, dims: Sequence[SSAValue], op_result: SSAValue
+) -> Sequence[SSAValue]:
+    """A view with the op's result type, made more precise by dims known here."""
+    type_ = ranked(op_result.type, "the result")
+    if len(dims) != type_.get_num_dims():
+        raise Declined("the result type does not have the rank computed from the operands")
+    exact = [
+        builder.index(d) if d != DYNAMIC_INDEX and index_value(size) is None else size
+        for d, size in zip(type_.get_shape(), dims, strict=True)
+    ]
+    return [builder.view(source, exact)]
+
+
+def lower_reshape(op: onnx.ReshapeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """Dims from the type where it has them, else from the shape operand at plan time."""
+    data, shape = inputs
+    assert data is not None and shape is not None
+    type_ = ranked(op.reshaped.type, "the result")
+    static = type_.get_shape()
+    if static.count(DYNAMIC_INDEX) == 0:
+        return viewed(builder, data, [builder.index(d) for d in static], op.reshaped)
+    allowzero = bool(int_attr(op, "allowzero", 0))
+    dims = builder.insert(loom.ReshapeSizesOp(data, shape, len(static), allowzero)).results
+    return viewed(builder, data, dims, op.reshaped)
+
+
+def lower_flatten(op: onnx.FlattenOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """Two dims: those before the axis and those from it on."""
+    (data,) = inputs
+    assert data is not None
+    dims = builder.dims(data)
+    axis = int_attr(op, "axis", 1)
+    axis = axis + len(dims) if axis < 0 else axis
+    return viewed(
+        builder, data, [builder.multiply(dims[:axis]), builder.multiply(dims[axis:])], op.results[0]
+    )
+
+
+def lower_squeeze(op: onnx.SqueezeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """The dims that are not removed."""
+    data = inputs[0]
+    assert data is not None
+    axes = constant_ints(inputs[1] if len(inputs) > 1 else None, "the axes")
+    dims, rank = builder.dims(data), rank_of(data)
+    if axes is None:
+        if any(index_value(d) is None for d in dims):
+            raise Declined("which dims are 1 is not known before run time")
+        axes = [i for i, d in enumerate(dims) if index_value(d) == 1]
+    removed = set(normalized(axes, rank))
+    return viewed(builder, data, [d for i, d in enumerate(dims) if i not in removed], op.results[0])
+
+
+def lower_unsqueeze(op: onnx.UnsqueezeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """Dims of 1 put in."""
+    data = inputs[0]
+    assert data is not None
+    axes = constant_ints(inputs[1], "the axes")
+    assert axes is not None
+    dims = builder.dims(data)
+    added = set(normalized(axes, len(dims) + len(axes)))
+    rest = iter(dims)
+    total = len(dims) + len(axes)
+    return viewed(
+        builder, data, [builder.index(1) if i in added else next(rest) for i in range(total)], op.results[0]
+    )
+
+
+def lower_identity(op: onnx.IdentityOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """The value itself."""
+    (value,) = inputs
+    assert value is not None
+    return [value]
+
+
+reshape = lowering(onnx.ReshapeOp)(lower_reshape)
+flatten = lowering(onnx.FlattenOp)(lower_flatten)
+squeeze = lowering(onnx.SqueezeOp)(lower_squeeze)
+unsqueeze = lowering(onnx.UnsqueezeOp)(lower_unsqueeze)
+identity = lowering(onnx.IdentityOp)(lower_identity)
