@@ -30,6 +30,7 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.runtime.instance import python_executor
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+from onnxloom.transforms.pipelines import FusionOptions, pipeline
 
 
 def build_artifact(source: Any, options: CompileOptions) -> Artifact:
@@ -107,13 +108,7 @@ def _has_program(module: ModuleOp) -> bool:
 
 
 def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> None:
-    try:
-        from onnxloom.transforms.fusion.options import FusionOptions
-        from onnxloom.transforms.pipelines import pipeline
-    except ImportError:
-        return
-
-    fusion = FusionOptions()
+    fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
     for step in pipeline(options.opt_level, fusion=fusion):
         step.apply(context, module)
 
