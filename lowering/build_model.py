@@ -30,6 +30,7 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.runtime.instance import python_executor
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pipelines import FusionOptions, pipeline
 
 
@@ -61,8 +62,9 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     metadata, opsets = _metadata(module), _opsets(module)
     result_dims = _result_dims(module)
     _report(options, 1)
+    fused: tuple[str, ...] = ()
     if not _has_program(module):
-        _optimize(module, context, options)
+        fused = _optimize(module, context, options)
         _report(options, 2)
         _convert(module, context)
     programs = [op for op in module.ops if isinstance(op, loom.ProgramOp)]
@@ -77,7 +79,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     steps = list(walk_steps(program.block))
     _check_host_ops(steps, opsets)
     notes = tuple((s.title, s.reason) for s in steps if isinstance(s, HostStep))
-    return Artifact(program, constants, objects, symbols, executor, Memo(), metadata, notes)
+    return Artifact(program, constants, objects, symbols, executor, Memo(), metadata, notes, fused)
 
 
 def load_artifact(
@@ -107,10 +109,15 @@ def _has_program(module: ModuleOp) -> bool:
     return any(isinstance(op, loom.ProgramOp) for op in module.ops)
 
 
-def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> None:
+def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tuple[str, ...]:
+    """Runs the passes; one line per fused chain."""
     fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
+    fused: list[str] = []
     for step in pipeline(options.opt_level, fusion=fusion):
         step.apply(context, module)
+        if isinstance(step, FuseOpsPass):
+            fused += [str(chain) for chain in step.report.chains]
+    return tuple(fused)
 
 
 def _convert(module: ModuleOp, context: Context) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from onnxloom.errors import InputError
 from onnxloom.lowering.plan.memo import Memo
+from onnxloom.lowering.plan.node import Node
 from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
@@ -64,6 +65,8 @@ class Artifact:
     metadata: ModelMetadata
     notes: tuple[tuple[str, str], ...] = ()
     """Host steps of the program: title and reason."""
+    fused: tuple[str, ...] = ()
+    """Chains of ops that were fused, one line each."""
 
 
 class CompiledModel:
@@ -114,6 +117,11 @@ class CompiledModel:
             _node_arg(program, name, slot, names)
             for name, slot, names in zip(program.result_names, program.block.yields, dims, strict=True)
         ]
+
+    @property
+    def plans(self) -> list[Node]:
+        """The first stretch of each plan that was filled, one per shape key."""
+        return self._roots.values()
 
     def __call__(self, *inputs: Any) -> list[Any]:
         """Outputs, in order, for inputs in order.

@@ -10,30 +10,41 @@ import argparse
 import statistics
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from onnxloom.tools.failures import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.compile import CompileOptions, Progress
+    from onnxloom.lowering.runtime.model import CompiledModel
+    from onnxloom.tools.model_inputs import Feeds
 
 HELP = "compile a model and run it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=".onnx or .mlir file")
-    feeds = parser.add_argument_group("inputs")
-    feeds.add_argument("--inputs", metavar="FILE.npz", help="arrays by input name")
-    feeds.add_argument(
-        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="one array (repeatable)"
-    )
-    feeds.add_argument(
-        "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dim (default 1)"
-    )
-    feeds.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
+    add_input_arguments(parser)
     parser.add_argument("--outputs", metavar="FILE.npz", help="write the outputs there")
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="run N times and give the median time"
     )
     add_compile_arguments(parser)
+
+
+def add_input_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that feeds a model."""
+    group = parser.add_argument_group("inputs (random where not given)")
+    group.add_argument("--inputs", metavar="FILE.npz", help="arrays by input name")
+    group.add_argument(
+        "--input", action="append", default=[], metavar="NAME=FILE.npy", help="one array (repeatable)"
+    )
+    group.add_argument(
+        "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dim (default 1)"
+    )
+    group.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
 
 
 def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,53 +65,72 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onnxloom.tools.model_inputs import complete, load_named, load_npz, parse_dims
-
     if args.repeat < 1:
         raise UsageError("--repeat needs a number of at least 1")
-    given = load_npz(args.inputs) if args.inputs else {}
-    given.update(load_named(item) for item in args.input)
     model, seconds = compile_for(args)
-    feeds = complete(model.inputs, given, parse_dims(args.dim), args.seed)
+    feeds = feeds_for(args, model)
     outputs, times = _run_repeatedly(model, feeds.arrays, args.repeat)
     if args.outputs:
         _save(args.outputs, outputs)
     _print_values("input", feeds.arrays, dict.fromkeys(feeds.made_up, f"  (random, seed {args.seed})"))
     _print_values("output", outputs, {})
-    print_summary(model)
+    _print_fused(model)
+    _print_host_steps(model, args.repeat)
     print(_times(seconds, times))
     return EXIT_OK
 
 
-def compile_for(args: argparse.Namespace) -> tuple[Any, float]:
+def compile_options(args: argparse.Namespace, progress: Progress | None = None) -> CompileOptions:
+    """What the arguments of `add_compile_arguments` say."""
+    from onnxloom.lowering.compile import CompileOptions
+
+    return CompileOptions(
+        opt_level=args.opt_level,
+        fuse=not args.disable_fused_op,
+        disabled_kinds=tuple(args.disable_kind),
+        cache=not args.no_cache,
+        external_data_dirs=tuple(args.external_data_dir),
+        progress=progress,
+    )
+
+
+def compile_for(args: argparse.Namespace) -> tuple[CompiledModel, float]:
     """The compiled model and the seconds it took."""
-    import onnxloom
+    from onnxloom.lowering.compile import compile_model
     from onnxloom.tools.progress import ProgressLine
 
     start = time.perf_counter()
     with ProgressLine(f"compiling {args.model}") as progress:
-        model = onnxloom.compile(
-            args.model,
-            opt_level=args.opt_level,
-            fuse=not args.disable_fused_op,
-            disabled_kinds=tuple(args.disable_kind),
-            cache=not args.no_cache,
-            external_data_dirs=tuple(args.external_data_dir),
-            progress=progress,
-        )
+        model = compile_model(args.model, compile_options(args, progress))
     return model, time.perf_counter() - start
 
 
-def print_summary(model: Any) -> None:
-    """What was fused and what runs in Python."""
-    fused: tuple[str, ...] = getattr(model.artifact, "fused", ())
-    notes: tuple[tuple[str, str], ...] = model.artifact.notes
-    print(f"fused: {len(fused)} chain{'s' if len(fused) != 1 else ''}")
+def feeds_for(args: argparse.Namespace, model: CompiledModel) -> Feeds:
+    """The arrays of the arguments of `add_input_arguments`, completed."""
+    from onnxloom.tools.model_inputs import complete, load_named, load_npz, parse_dims
+
+    given = load_npz(args.inputs) if args.inputs else {}
+    given.update(load_named(item) for item in args.input)
+    return complete(model.inputs, given, parse_dims(args.dim), args.seed)
+
+
+def _print_fused(model: CompiledModel) -> None:
+    fused = model.artifact.fused
+    print(f"fused: {len(fused)} chain{'' if len(fused) == 1 else 's'}")
     for line in fused:
         print(f"  {line}")
-    print(f"in Python: {len(notes)} step{'s' if len(notes) != 1 else ''}")
-    for title, reason in notes:
-        print(f"  {title}: {reason}")
+
+
+def _print_host_steps(model: CompiledModel, runs: int) -> None:
+    """Steps that Python ran, per run; equal ones together."""
+    reasons = dict(model.artifact.notes)
+    grouped: Counter[tuple[str, str]] = Counter()
+    for title, count in model.host_counts.items():
+        grouped[title.split()[0], reasons.get(title, "its condition is known only while running")] += count
+    total = sum(grouped.values()) / runs
+    print(f"in Python: {total:g} step{'' if total == 1 else 's'} per run")
+    for (op, reason), count in grouped.most_common():
+        print(f"  {count / runs:g} x {op}: {reason}")
 
 
 def _run_repeatedly(model: Any, feeds: Mapping[str, Any], count: int) -> tuple[dict[str, Any], list[float]]:

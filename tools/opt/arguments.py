@@ -104,4 +104,7 @@ def _watching_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignor
         "--print-ir-after-change", action="store_true", help="print the IR after each pass that changed it"
     )
     group.add_argument("--time-passes", action="store_true", help="time of each pass")
+    group.add_argument(
+        "--report", action="store_true", help="what passes say they did and declined, with reasons"
+    )
     group.add_argument("--statistics", action="store_true", help="number of ops before and after each pass")

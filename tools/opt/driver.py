@@ -70,11 +70,6 @@ class OnnxloomOpt(xDSLOptMain):
         arguments.register(arg_parser, self.available_targets)
 
     def setup_pipeline(self) -> None:
-        if self.args.load_plugin:
-            from onnxloom.transforms.fusion.plugins import load_plugin
-
-            for path in self.args.load_plugin:
-                load_plugin(path)
         passes = pass_specs.build_pipeline(self.args.passes, self.available_passes)
         after = frozenset(["*"] if self.args.print_ir_after_change else self.args.print_ir_after)
         watch = Watch(
@@ -83,6 +78,7 @@ class OnnxloomOpt(xDSLOptMain):
             only_changes=self.args.print_ir_after_change,
             timing=self.args.time_passes,
             statistics=self.args.statistics,
+            reports=self.args.report,
             verify_each=self.args.verify_each and not self.args.trust,
             verify_result=not self.args.trust,
         )
@@ -106,6 +102,14 @@ class OnnxloomOpt(xDSLOptMain):
 
             list_passes(self.available_passes)
             return EXIT_OK
+        if not self.args.load_plugin:
+            return self._process_all()
+        from onnxloom.transforms.fusion.plugins import use_plugins
+
+        with use_plugins(self.args.load_plugin):
+            return self._process_all()
+
+    def _process_all(self) -> int:
         output = Output(self.args.output_file)
         code = EXIT_OK
         chunks = source.read(self.args.input_file, split=self.args.split_input_file)

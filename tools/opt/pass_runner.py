@@ -41,6 +41,8 @@ class Watch:
     """Print after a pass only when it changed the text."""
     timing: bool = False
     statistics: bool = False
+    reports: bool = False
+    """Print the `report` of each pass that has one."""
     verify_each: bool = False
     verify_result: bool = True
 
@@ -65,6 +67,8 @@ class PassRunner:
             self.seconds[index] = self.seconds.get(index, 0.0) + time.perf_counter() - start
             if self.watch.statistics:
                 self.counts.append((module_pass.name, ops, _count(module)))
+            if self.watch.reports and hasattr(module_pass, "report"):
+                print(getattr(module_pass, "report"), file=sys.stderr)  # noqa: B009 (not an attribute of all)
             last = index == len(self.passes) - 1
             if self.watch.verify_each or (last and self.watch.verify_result):
                 _check(module_pass, module, alone=self.watch.verify_each or len(self.passes) == 1)

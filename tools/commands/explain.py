@@ -1,0 +1,130 @@
+"""Says what becomes of a model: which chains of ops are fused, where fusion declines and why (with the file
+and line of the check), and which ops run in Python because they have no kernel.
+
+With --plan the model is also run once, and the plan of that run is shown: stretches of kernel calls, and
+what Python does between them. Inputs are given or made up as for `onnxloom run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from onnxloom.tools.commands.run import add_compile_arguments, add_input_arguments
+from onnxloom.tools.failures import EXIT_OK
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from onnxloom.lowering.compile import CompileOptions
+    from onnxloom.lowering.plan.node import End, Node
+    from onnxloom.lowering.runtime.model import CompiledModel
+
+HELP = "say what is fused, what is not and why, and what runs in Python"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", help=".onnx or .mlir file")
+    parser.add_argument(
+        "--plan", action="store_true", help="run the model once and show the plan of that run"
+    )
+    add_input_arguments(parser)
+    add_compile_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from onnxloom.lowering.build_model import read_module
+    from onnxloom.tools.commands.run import compile_options
+
+    options = compile_options(args)
+    module = read_module(args.model, options)
+    print(f"model: {_count(_op_count(module), 'op')}")
+    _explain_fusion(module, options)
+    _explain_conversion(module, options)
+    if args.plan:
+        _explain_plan(args)
+    return EXIT_OK
+
+
+def _op_count(module: ModuleOp) -> int:
+    """Ops of the standard, without constants."""
+    structural = {"onnx.Constant", "onnx.NoValue", "onnx.Return", "onnx.Yield", "onnx.EntryPoint"}
+    return sum(1 for op in module.walk() if op.name.startswith("onnx.") and op.name not in structural)
+
+
+def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:
+    from onnxloom.dialects.onnx.text import make_context
+    from onnxloom.transforms.fusion.create import FuseOpsPass
+    from onnxloom.transforms.pipelines import FusionOptions, pipeline
+
+    fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
+    context = make_context()
+    for module_pass in pipeline(options.opt_level, fusion=fusion):
+        module_pass.apply(context, module)
+        if isinstance(module_pass, FuseOpsPass):
+            print(module_pass.report)
+
+
+def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
+    from onnxloom.conversion.onnx_to_loom.convert import PLAN_TIME_REASON, ConvertOnnxToLoomPass
+    from onnxloom.dialects import loom
+    from onnxloom.dialects.onnx.text import make_context
+    from onnxloom.transforms.fusion.report import describe
+
+    ConvertOnnxToLoomPass().apply(make_context(), module)
+    kernels = [op for op in module.walk() if isinstance(op, loom.KernelOp)]
+    launches = [op for op in module.walk() if isinstance(op, loom.LaunchOp)]
+    hosts = [op for op in module.walk() if isinstance(op, loom.HostOp)]
+    settled = [op for op in hosts if op.reason.data == PLAN_TIME_REASON]
+    running = [op for op in hosts if op.reason.data != PLAN_TIME_REASON]
+    print(f"compiled: {_count(len(kernels), 'kernel')} for {_count(len(launches), 'launch', 'launches')}")
+    print(f"settled before running, from shapes and constants: {_count(len(settled), 'op')}")
+    print(f"in Python: {_count(len(running), 'op')}")
+    for op in running:
+        inner = next(inner for inner in op.body.block.ops if inner.name != "onnx.NoValue")
+        print(f"  {describe(inner)}: {op.reason.data}")
+
+
+def _explain_plan(args: argparse.Namespace) -> None:
+    from onnxloom.tools.commands.run import compile_for, feeds_for
+
+    model, _ = compile_for(args)
+    feeds = feeds_for(args, model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the plan shows every host step
+        model.run(feeds.arrays)
+    for number, (depth, node) in enumerate(_stretches(model), 1):
+        calls = Counter(node.kernels)
+        indent = "  " * depth
+        size = _count(len(node.kernels), "kernel call")
+        print(f"{indent}stretch {number}: {size}, arena {node.arena_bytes} bytes")
+        for name, count in calls.items():
+            print(f"{indent}  {name}" + (f" x {count}" if count > 1 else ""))
+        print(f"{indent}  then {_end(node.end)}")
+
+
+def _stretches(model: CompiledModel) -> Iterator[tuple[int, Node]]:
+    """The stretches of the plan tree of the main program, each before those that follow it."""
+    waiting: list[tuple[int, Node]] = [(0, root) for root in reversed(model.plans)]
+    while waiting:
+        depth, node = waiting.pop()
+        yield depth, node
+        children = node.children.values()
+        waiting.extend((depth + (len(children) > 1), child) for child in reversed(children))
+
+
+def _end(end: End) -> str:
+    from onnxloom.lowering.plan.node import ReturnEnd, StepEnd
+
+    if isinstance(end, ReturnEnd):
+        return "return"
+    if isinstance(end, StepEnd):
+        return f"in Python: {getattr(end.step, 'title', type(end.step).__name__.removesuffix('Step'))}"
+    return "look at a condition" if end.branch else "look at a value that decides a shape"
+
+
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
