@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, Self, TypeVar
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, f32, f64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f16, f32, f64
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
@@ -32,7 +32,7 @@ from onnxloom.transforms.fusion.spaces import Spaces, broadcast_operands, elemen
 MAX_INPUTS: Final = 12
 """Tensors read by one kernel: the factors, then what the epilogue reads."""
 
-ELEMENTS: Final = (f32, f64)
+ELEMENTS: Final = (bf16, f16, f32, f64)
 """Element types of the products with a tile kernel."""
 
 
