@@ -145,17 +145,19 @@ def grow(
     head: Operation,
     join: Join,
     *,
+    lead: Sequence[Operation] = (),
     until: Operation | None = None,
     visit: Callable[[Chain, Operation], None] | None = None,
 ) -> Chain:
     """The chain that starts with `head`: all later readers of it that `join` accepts.
 
-    Ends after `until`. `visit` is told every op that stays outside.
+    `lead` are producers taken in along with the head. Ends after `until`. `visit` is told every op that stays outside.
     """
     block = head.parent
     assert block is not None
     chain = Chain(block)
-    chain.add(head)
+    for member in (*lead, head):
+        chain.add(member)
     chain.close_step()
     patience = _LOOKAHEAD
     op = head.next_op

@@ -76,7 +76,7 @@ class ElementwiseFusion(FusionOpKindHelper):
         if owner is not None:
             return Miss(f"belongs to the chain that starts with {owner.name}", owner=owner)
 
-        chain = grow(anchor, walk.join)
+        chain = grow(anchor, walk.join, lead=walk.lead(anchor))
         ops = chain.best(lambda step: 0 < step.open_values <= MAX_RESULTS)
         match = walk.match(cls, ops, chain)
         if isinstance(match, Miss) and len(ops) > 1:
@@ -148,6 +148,14 @@ class _Walk:
             if anchor in grow(producer, self.join, until=anchor):
                 return producer
         return None
+
+    def lead(self, anchor: Operation) -> list[Operation]:
+        """The producers the head of a chain takes in: those of smaller values."""
+        block = anchor.parent
+        assert block is not None
+        taken: list[Operation] = []
+        self._take_producers(Chain(block), anchor, taken)
+        return taken
 
     def join(self, chain: Chain, op: Operation) -> list[Operation] | Miss:
         problem = _unfit(op)
