@@ -8,7 +8,7 @@ numbers contradict each other the inferred one wins and a note says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -98,6 +98,10 @@ class Analysis:
     def type_of(self, value: SSAValue) -> Attribute:
         """The type of a value that is not a tensor."""
         return self._types.get(value, value.type)
+
+    def symbols(self) -> Mapping[tuple[SSAValue, int], DimExpr]:
+        """The anonymous symbols, by value and axis (or -1 - position, of an element)."""
+        return self._symbols
 
     def visited(self) -> Iterable[tuple[SSAValue, TensorFacts]]:
         return self._facts.items()

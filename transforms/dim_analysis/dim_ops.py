@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Final
 
 from onnxloom.transforms.dim_analysis.dim_expr import (
     Broadcast,
@@ -19,13 +20,14 @@ from onnxloom.transforms.dim_analysis.dim_expr import (
     single_atom,
 )
 
+_MAX_CASES: Final = 4
+
 
 def positive_part(expr: DimExpr) -> DimExpr:
     """`max(expr, 0)`."""
-    low, high = expr.bounds()
-    if low is not None and low >= 0:
+    if _is_nonnegative(expr, _MAX_CASES):
         return expr
-    if high is not None and high <= 0:
+    if _is_nonnegative(-expr, _MAX_CASES):
         return DimExpr.of(0)
     if expr.terms[0][1] < 0:
         # max(e, 0) = e + max(-e, 0): the leading coefficient of the argument is positive.
@@ -38,6 +40,25 @@ def positive_part(expr: DimExpr) -> DimExpr:
     if isinstance(inner, PositivePart) and shift <= 0:
         return positive_part(inner.argument + shift)
     return DimExpr.of(PositivePart(expr))
+
+
+def _is_nonnegative(expr: DimExpr, cases: int) -> bool:
+    """By its bounds, or by what it is with a `max(x, 0)` in it replaced by 0 and by `x`.
+
+    Of a maximum that is added, which is at least either, one of the two is enough.
+    """
+    if expr.is_nonnegative():
+        return True
+    if cases == 0 or expr.constant is not None:
+        return False
+    # Subtracted ones first: those that are added then still count as a maximum.
+    for monomial, coefficient in sorted(expr.terms, key=lambda term: term[1] > 0):
+        if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(atom := monomial[0][0], PositivePart):
+            where_zero = expr - DimExpr.of(atom) * coefficient
+            where_argument = where_zero + atom.argument * coefficient
+            decide = any if coefficient > 0 else all
+            return decide(_is_nonnegative(case, cases - 1) for case in (where_zero, where_argument))
+    return False
 
 
 def maximum(left: DimExpr, right: DimExpr) -> DimExpr:

@@ -67,6 +67,12 @@ def test_successive_cuts_are_one_cut():
     assert positive_part(positive_part(SEQ - 1) - 2) == positive_part(SEQ - 3)
 
 
+def test_a_cut_is_never_longer_than_the_whole():
+    assert positive_part(positive_part(SEQ - 5) - SEQ).constant == 0
+    assert minimum(minimum(SEQ, n(5)), SEQ) == minimum(SEQ, n(5))
+    assert minimum(positive_part(SEQ - 3), positive_part(SEQ - 1)) == positive_part(SEQ - 3)
+
+
 def test_stacked_strides_are_one_stride():
     once = floor_div(SEQ - 1, n(2)) + 1
     assert floor_div(once - 1, n(2)) + 1 == floor_div(SEQ - 1, n(4)) + 1

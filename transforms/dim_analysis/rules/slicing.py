@@ -14,8 +14,8 @@ from onnxloom.transforms.dim_analysis.facts import Impossible, Inferred, Result,
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules.common import agree, text
 
-UNBOUNDED = 2**31 - 1
-"""Exporters write this, or more, for "to the end": no dim is larger."""
+UNBOUNDED: Final = 10**9
+"""Exporters write this, or more, for "to the end": no dim that is not a number is larger."""
 
 
 def slice_length(dim: DimExpr, start: DimExpr, end: DimExpr, step: int) -> DimExpr | None:
@@ -33,10 +33,8 @@ def slice_length(dim: DimExpr, start: DimExpr, end: DimExpr, step: int) -> DimEx
 
 def _position(bound: DimExpr, dim: DimExpr, low: DimExpr, high: DimExpr) -> DimExpr | None:
     if bound.constant is not None:
-        if bound.constant >= UNBOUNDED:
-            return high
-        if bound.constant <= -UNBOUNDED:
-            return low
+        if dim.constant is None and abs(bound.constant) >= UNBOUNDED:
+            return high if bound.constant > 0 else low
         return clamp(bound + dim if bound.constant < 0 else bound, low, high)
     least, greatest = bound.bounds()
     # `dim - 1` is -1 for an empty dim, where every slice is empty either way.
