@@ -62,7 +62,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     metadata, opsets = _metadata(module), _opsets(module)
     result_dims = _result_dims(module)
     _report(options, 1)
-    fused: tuple[str, ...] = ()
+    fused: tuple[tuple[str, str], ...] = ()
     if not _has_program(module):
         fused = _optimize(module, context, options)
         _report(options, 2)
@@ -109,14 +109,14 @@ def _has_program(module: ModuleOp) -> bool:
     return any(isinstance(op, loom.ProgramOp) for op in module.ops)
 
 
-def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tuple[str, ...]:
-    """Runs the passes; one line per fused chain."""
+def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tuple[tuple[str, str], ...]:
+    """Runs the passes; kind and ops of each fused chain."""
     fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
-    fused: list[str] = []
+    fused: list[tuple[str, str]] = []
     for step in pipeline(options.opt_level, fusion=fusion):
         step.apply(context, module)
         if isinstance(step, FuseOpsPass):
-            fused += [str(chain) for chain in step.report.chains]
+            fused += [(chain.kind, " ".join(chain.ops)) for chain in step.report.chains]
     return tuple(fused)
 
 

@@ -65,8 +65,8 @@ class Artifact:
     metadata: ModelMetadata
     notes: tuple[tuple[str, str], ...] = ()
     """Host steps of the program: title and reason."""
-    fused: tuple[str, ...] = ()
-    """Chains of ops that were fused, one line each."""
+    fused: tuple[tuple[str, str], ...] = ()
+    """Chains of ops that were fused: kind and names of the ops."""
 
 
 class CompiledModel:

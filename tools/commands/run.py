@@ -116,9 +116,9 @@ def feeds_for(args: argparse.Namespace, model: CompiledModel) -> Feeds:
 
 def _print_fused(model: CompiledModel) -> None:
     fused = model.artifact.fused
-    print(f"fused: {len(fused)} chain{'' if len(fused) == 1 else 's'}")
-    for line in fused:
-        print(f"  {line}")
+    print(f"fused: {len(fused)} chain{'' if len(fused) == 1 else 's'} of ops")
+    for (kind, ops), count in Counter(fused).most_common():
+        print(f"  {count} x {kind}: {ops}")
 
 
 def _print_host_steps(model: CompiledModel, runs: int) -> None:
