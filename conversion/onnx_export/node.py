@@ -6,7 +6,7 @@ by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 
 from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto
 from xdsl.dialects.builtin import ArrayAttr, NoneType, StringAttr
@@ -149,7 +149,7 @@ class NodeWriter:
         last = block.last_op
         if last is None:
             raise PassError(f"onnx export: graph {name} is empty; expected ops ended by onnx.Yield")
-        own = {value for op in block.ops for value in op.results}
+        own: set[SSAValue] = {value for op in block.ops for value in op.results}
         outputs = self.output_names(graph, last.operands, own)
         self.write_ops(graph, block)
         for source, output in outputs.identities:
@@ -177,7 +177,7 @@ class NodeWriter:
         name = self.names.wish(op.output, wish.data if isinstance(wish, StringAttr) else "")
         graph.initializer.append(tensor_proto(tensor_array(value), name))
 
-    def output_names(self, graph: GraphProto, values: Sequence[SSAValue], own: set[SSAValue]) -> GraphOutputs:
+    def output_names(self, graph: GraphProto, values: Sequence[SSAValue], own: Set[SSAValue]) -> GraphOutputs:
         """Names of a subgraph's outputs; each must be a value of its own that nothing else is."""
         names: list[str] = []
         identities: list[tuple[str, str]] = []

@@ -21,6 +21,7 @@ class OnnxTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from google.protobuf import text_format
+
         from onnxloom.conversion.onnx_export import export_model
 
         output.write(text_format.MessageToString(export_model(module, opset=self.opset)))

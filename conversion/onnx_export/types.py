@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
-from onnx import TypeProto
-from xdsl.dialects.builtin import TensorType, UnrankedTensorType
+from onnx import TensorProto, TypeProto
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from onnxloom.conversion.onnx_import.types import element_of
 from onnxloom.dialects.onnx.dtypes import proto_of_element
 from onnxloom.dialects.onnx.types import MapType, OptType, SeqType
 from onnxloom.errors import PassError
@@ -21,8 +23,8 @@ def proto_of_type(ir_type: Attribute, dim_params: Mapping[int, str] | None = Non
 
 
 def _write(proto: TypeProto, ir_type: Attribute, dim_params: Mapping[int, str]) -> None:
-    if isinstance(ir_type, TensorType | UnrankedTensorType):
-        element: Attribute = ir_type.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    element = element_of(ir_type)
+    if element is not None:
         proto.tensor_type.elem_type = proto_of_element(element)
         if isinstance(ir_type, TensorType):
             _write_dims(proto.tensor_type, ir_type.get_shape(), dim_params)
@@ -31,9 +33,9 @@ def _write(proto: TypeProto, ir_type: Attribute, dim_params: Mapping[int, str]) 
     elif isinstance(ir_type, OptType):
         _write(proto.optional_type.elem_type, ir_type.element_type, {})
     elif isinstance(ir_type, MapType):
-        proto.map_type.key_type = proto_of_element(ir_type.key_type)  # pyright: ignore[reportAttributeAccessIssue]
+        proto.map_type.key_type = cast(TensorProto.DataType, proto_of_element(ir_type.key_type))
         value = ir_type.value_type
-        is_whole = isinstance(value, TensorType | UnrankedTensorType | SeqType | MapType)
+        is_whole = element_of(value) is not None or isinstance(value, SeqType | MapType)
         _write(proto.map_type.value_type, value if is_whole else TensorType(value, []), {})
     else:
         raise PassError(f"onnx export: type {ir_type} has no ONNX type")

@@ -121,7 +121,9 @@ class GraphBuilder:
             return onnx.make_constant(attribute_of_proto(attribute, self.payloads, title))
         kind = _CONSTANT_VALUES.get(attribute.name)
         if kind is None or kind != kind_of(attribute):
-            raise ModelError(f"{title} has no attribute {attribute.name} of kind {kind_name(kind_of(attribute))}")
+            raise ModelError(
+                f"{title} has no attribute {attribute.name} of kind {kind_name(kind_of(attribute))}"
+            )
         return onnx.make_constant(constant_array(attribute))
 
     def _standard(
@@ -166,10 +168,14 @@ class GraphBuilder:
             if name in properties or name in graphs:
                 raise ModelError(f"{title} has two attributes {name!r}")
             if attribute.ref_attr_name:
-                raise ModelError(f"{title}: attribute {name} refers to {attribute.ref_attr_name!r} outside a function")
+                raise ModelError(
+                    f"{title}: attribute {name} refers to {attribute.ref_attr_name!r} outside a function"
+                )
             if kind != schema.kinds[name]:
                 expected = kind_name(schema.kinds[name])
-                raise ModelError(f"{title} has attribute {name} of kind {kind_name(kind)}; expected {expected}")
+                raise ModelError(
+                    f"{title} has attribute {name} of kind {kind_name(kind)}; expected {expected}"
+                )
             if kind == AttributeProto.GRAPH:
                 graphs[name] = attribute.g
             else:

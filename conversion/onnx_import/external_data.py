@@ -15,6 +15,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from onnxloom.errors import ModelError
 
+_OPEN_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
 ALLOW = "external_data_dirs= allows more folders"
 
 
@@ -33,7 +36,9 @@ class ExternalData:
         offset = _number(entries, "offset", 0, what)
         length = _number(entries, "length", expected, what)
         if length != expected:
-            raise ModelError(f"{what} has external length {length}; expected {expected} for its shape and type")
+            raise ModelError(
+                f"{what} has external length {length}; expected {expected} for its shape and type"
+            )
         if offset + length > len(data):
             raise ModelError(
                 f"{what} needs bytes {offset} to {offset + length} of {location}, which has {len(data)} bytes"
@@ -65,7 +70,7 @@ class ExternalData:
         if found is not None:
             return found
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(path, _OPEN_FLAGS)
         except OSError as error:
             raise ModelError(f"{what} needs the file {location!r}: {error.strerror}") from None
         try:

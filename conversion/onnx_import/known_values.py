@@ -12,6 +12,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, TypeProto
 from onnxloom.conversion.onnx_import.infer import declared_types, inferred_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
 from onnxloom.conversion.onnx_import.tensors import Array
+from onnxloom.errors import ModelError
 
 
 class KnownValues:
@@ -29,9 +30,7 @@ class KnownValues:
     @cached_property
     def _types(self) -> dict[str, TypeProto]:
         graph = self.model.graph
-        types = {
-            tensor.name: _type_of_tensor(tensor) for tensor in graph.initializer if min(tensor.dims, default=0) >= 0
-        }
+        types = {tensor.name: _type_of_tensor(tensor) for tensor in graph.initializer}
         types.update((info.name, info.type) for info in graph.input if info.name not in types)
         copy = ModelProto()
         copy.CopyFrom(self.model)
@@ -56,6 +55,8 @@ def _type_of_tensor(tensor: TensorProto) -> TypeProto:
     proto.tensor_type.elem_type = tensor.data_type
     proto.tensor_type.shape.SetInParent()
     for dim in tensor.dims:
+        if dim < 0:
+            raise ModelError(f"initializer {tensor.name!r} has shape {list(tensor.dims)}; a dim is negative")
         proto.tensor_type.shape.dim.add(dim_value=dim)
     return proto
 

@@ -13,10 +13,9 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
-    TypeAttribute,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute, Block, Region, TypeAttribute
 
 from onnxloom.conversion.onnx_import.build import GraphBuilder
 from onnxloom.conversion.onnx_import.flatten import flatten

@@ -16,7 +16,9 @@ def opsets_of(owner: ModelProto | FunctionProto, outer: Mapping[str, int] | None
     for entry in owner.opset_import:
         domain = "" if entry.domain == "ai.onnx" else entry.domain
         if seen.get(domain, entry.version) != entry.version:
-            raise ModelError(f"domain {domain or 'ai.onnx'} is imported at {seen[domain]} and at {entry.version}")
+            raise ModelError(
+                f"domain {domain or 'ai.onnx'} is imported at {seen[domain]} and at {entry.version}"
+            )
         seen[domain] = opsets[domain] = entry.version
     # The oldest format had no opsets: everything was at version 1.
     if isinstance(owner, ModelProto) and owner.ir_version < 3 and not owner.opset_import:

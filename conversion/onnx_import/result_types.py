@@ -141,5 +141,3 @@ def merged(first: Attribute, second: Attribute) -> Attribute | None:
         if len(dims) == len(others):
             return TensorType(one, [a if a == b else -1 for a, b in zip(dims, others, strict=True)])
     return unranked(one)
-
-

@@ -48,7 +48,7 @@ class Signature:
 def signature(domain: str, name: str) -> Signature:
     """Raises `onnx.defs.SchemaError` for an op the standard does not have."""
     schema = defs.get_schema(name, domain)
-    kinds = {a.name: a.type.value for a in schema.attributes.values()}
+    kinds: dict[str, int] = {a.name: int(a.type.value) for a in schema.attributes.values()}  # pyright: ignore
     return Signature(
         tuple(map(_formal, schema.inputs)),
         tuple(map(_formal, schema.outputs)),

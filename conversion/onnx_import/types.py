@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from onnx import TensorShapeProto, TypeProto
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, UnrankedTensorType
@@ -50,8 +51,9 @@ def _map_type(proto: TypeProto.Map, depth: int) -> Attribute | None:
     value = type_of_proto(proto.value_type, depth + 1)
     if value is None or proto.key_type == 0:
         return None
-    if isinstance(value, TensorType) and value.get_num_dims() == 0:
-        value = value.element_type
+    # The values of a map are scalars: `tensor(float)` without dims.
+    is_scalar = proto.value_type.WhichOneof("value") == "tensor_type"
+    value = (element_of(value) or value) if is_scalar else value
     return MapType(element_of_proto(proto.key_type), value)
 
 
@@ -67,22 +69,22 @@ def dim_params(proto: TypeProto) -> str | None:
     """`"0:batch,2:time"`: axis and name of each symbolic dim; None when there is none."""
     if proto.WhichOneof("value") != "tensor_type":
         return None
-    named = [f"{axis}:{dim.dim_param}" for axis, dim in enumerate(proto.tensor_type.shape.dim) if dim.dim_param]
+    named = [
+        f"{axis}:{dim.dim_param}" for axis, dim in enumerate(proto.tensor_type.shape.dim) if dim.dim_param
+    ]
     return ",".join(named) if named else None
 
 
 def without_shape(ir_type: Attribute) -> Attribute:
     """`tensor<2x3xf32>` -> `tensor<*xf32>`; other types as they are."""
-    if isinstance(ir_type, TensorType):
-        element: Attribute = ir_type.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return UnrankedTensorType(element)
-    return ir_type
+    element = element_of(ir_type)
+    return ir_type if element is None else UnrankedTensorType(element)
 
 
 def element_of(ir_type: Attribute) -> Attribute | None:
     """Element type of a tensor type; None for any other type."""
     if isinstance(ir_type, TensorType | UnrankedTensorType):
-        return ir_type.element_type  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return cast(TensorType[Attribute], ir_type).element_type
     return None
 
 

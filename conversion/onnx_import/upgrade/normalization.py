@@ -24,9 +24,7 @@ def per_channel(node: NodeProto, context: Upgrade) -> None:
     del node.output[1:]
     data, scale, bias, mean, variance = node.input
     shifted = context.add("Add", [variance, context.scalar_like(epsilon, variance)])
-    normalized = context.add(
-        "Div", [context.add("Sub", [data, mean]), context.add("Sqrt", [shifted])]
-    )
+    normalized = context.add("Div", [context.add("Sub", [data, mean]), context.add("Sqrt", [shifted])])
     node.op_type = "Add"
     del node.attribute[:]
     keep_inputs(node, [context.add("Mul", [normalized, scale]), bias])

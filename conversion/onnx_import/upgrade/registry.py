@@ -37,8 +37,8 @@ class Upgrade:
     """The type of a value, where it is known."""
     constant_of: Callable[[str], Array | None]
     """The data of a constant; None for everything else."""
-    before: list[NodeProto] = field(default_factory=lambda: [])
-    after: list[NodeProto] = field(default_factory=lambda: [])
+    before: list[NodeProto] = field(default_factory=list[NodeProto])
+    after: list[NodeProto] = field(default_factory=list[NodeProto])
 
     def add(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Adds a node before the node; gives the name of its output."""
@@ -50,9 +50,7 @@ class Upgrade:
         """A constant before the node; Python integers are int64."""
         array = value if isinstance(value, np.ndarray) else np.array(value, dtype=np.int64)
         output = self.fresh("Constant")
-        self.before.append(
-            helper.make_node("Constant", [], [output], value=numpy_helper.from_array(array))
-        )
+        self.before.append(helper.make_node("Constant", [], [output], value=numpy_helper.from_array(array)))
         return output
 
     def add_after(self, node: NodeProto, index: int, op_type: str, *inputs: str, **attributes: Any) -> None:
@@ -171,7 +169,11 @@ def since_version(domain: str, name: str, opset: int) -> int | None:
     except defs.SchemaError:
         return None
     # A deprecated op is still found in old models: its last real version is what they mean.
-    return schema.since_version - 1 if schema.deprecated and (domain, name) in adapters() else schema.since_version
+    return (
+        schema.since_version - 1
+        if schema.deprecated and (domain, name) in adapters()
+        else schema.since_version
+    )
 
 
 def upgrade_node(node: NodeProto, domain: str, context: Upgrade) -> list[NodeProto]:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from onnx import NodeProto, ValueInfoProto, helper
 
-from onnxloom.conversion.onnx_import.upgrade.registry import Upgrade, keep_inputs, put, take, take_ints, upgrade
+from onnxloom.conversion.onnx_import.upgrade.registry import (
+    Upgrade,
+    keep_inputs,
+    put,
+    take,
+    take_ints,
+    upgrade,
+)
 
 
 @upgrade("Scan", to=9)
@@ -30,8 +37,14 @@ def over_batch(node: NodeProto, context: Upgrade) -> None:
     graph = helper.make_graph(
         [inner],
         "batch",
-        [_typed(name, info.type.tensor_type.elem_type) for name, info in zip(inner_inputs, body.g.input, strict=True)],
-        [_typed(name, info.type.tensor_type.elem_type) for name, info in zip(inner_outputs, body.g.output, strict=True)],
+        [
+            _typed(name, info.type.tensor_type.elem_type)
+            for name, info in zip(inner_inputs, body.g.input, strict=True)
+        ],
+        [
+            _typed(name, info.type.tensor_type.elem_type)
+            for name, info in zip(inner_outputs, body.g.output, strict=True)
+        ],
     )
     del node.attribute[:]
     put(node, "body", graph)

@@ -1,0 +1,332 @@
+"""How does a module become a `ModelProto`?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from onnx import GraphProto, ModelProto, TensorProto, defs, helper
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from onnxloom.conversion.onnx_export.attributes import Array, tensor_array, tensor_proto
+from onnxloom.conversion.onnx_export.downgrade.registry import Downgrade, NotExpressible, downgrade_node
+from onnxloom.conversion.onnx_export.names import Names
+from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
+from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_opset
+from onnxloom.conversion.onnx_import.scope import node_title
+from onnxloom.dialects import onnx
+from onnxloom.errors import PassError
+
+DEFAULT_OPSET = 17
+"""Where the search starts for modules that do not say which opset they came from."""
+_MIN_IR_VERSION = 4
+"""Initializers need not be graph inputs from here on."""
+_DIM_PARAM = re.compile(r"(\d+):((?:(?!,\d+:).)*)")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model whose initializers are not in it yet."""
+
+    model: ModelProto
+    constants: Mapping[str, Attribute]
+    """Initializer name -> tensor attribute, only those that are read."""
+
+    def complete(self) -> ModelProto:
+        """The model with all initializers."""
+        for tensor in self.tensors():
+            self.model.graph.initializer.append(tensor)
+        return self.model
+
+    def tensors(self) -> Iterator[TensorProto]:
+        for name, value in self.constants.items():
+            yield tensor_proto(tensor_array(value), name)
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        for name, value in self.constants.items():
+            yield name, tensor_array(value)
+
+
+def export(module: ModuleOp, opset: int | None) -> Exported:
+    """Raises PassError for ops ONNX does not have, or an opset that cannot express the module."""
+    newest = defs.onnx_opset_version()
+    if opset is not None and not 1 <= opset <= newest:
+        raise PassError(f"onnx export: opset {opset} is not known; expected 1 to {newest}")
+    return _Exporter(module, opset).export()
+
+
+def entry_function(module: ModuleOp) -> FuncOp:
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    for op in module.ops:
+        if isinstance(op, onnx.EntryPointOp):
+            found = functions.get(op.func.root_reference.data)
+            if found is not None:
+                return found
+    if len(functions) != 1:
+        raise PassError(f"onnx export: the module has {len(functions)} functions; expected one entry point")
+    return next(iter(functions.values()))
+
+
+class _Exporter:
+    def __init__(self, module: ModuleOp, opset: int | None) -> None:
+        self.module = module
+        self.function = entry_function(module)
+        self.opset = opset
+        self.names = Names()
+        self.constants: dict[str, Attribute] = {}
+        self.types: dict[str, Attribute] = {}
+        self.writer = _ModelWriter(self.names, self.constants, self.types)
+        self.imports = original_opsets(module)
+
+    def export(self) -> Exported:
+        latest = self._graph()
+        used = _used_domains(latest)
+        opset, graph = self._at_opset(latest)
+        model = ModelProto()
+        self._write_metadata(model)
+        model.graph.CopyFrom(graph)
+        for domain, version in self._domains(used, opset).items():
+            model.opset_import.add(domain=domain, version=version)
+        needed = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
+        original = _int(self.module, "onnx.ir_version", 10)
+        model.ir_version = max(original, needed, _MIN_IR_VERSION)
+        read = _read_names(model.graph)
+        constants = {name: value for name, value in self.constants.items() if name in read}
+        return Exported(model, constants)
+
+    def _graph(self) -> GraphProto:
+        """The main graph, every op in its latest form, constants left out."""
+        block = self.function.body.block
+        graph = GraphProto(name=_text(self.module, "onnx.graph_name") or "main_graph")
+        graph.doc_string = _text(self.module, "onnx.graph_doc_string")
+        inputs = _attributes_of(self.function.arg_attrs, len(block.args))
+        last = block.last_op
+        if not isinstance(last, onnx.ReturnOp):
+            raise PassError("onnx export: the entry function does not end with onnx.Return")
+        outputs = _attributes_of(self.function.res_attrs, len(last.operands))
+        input_names = _value_names(inputs, "input")
+        output_names = _value_names(outputs, "output")
+        for name in (*input_names, *output_names):
+            self.names.reserve(name)
+        for arg, name, attributes in zip(block.args, input_names, inputs, strict=True):
+            self.names.bind(arg, name)
+            graph.input.append(value_info(name, arg.type, dim_params(attributes)))
+        identities = self._bind_outputs(last.operands, output_names, block)
+        self.writer.write_ops(graph, block)
+        for value, name in identities:
+            graph.node.add(op_type="Identity", input=[self.names.of(value)], output=[name])
+        for value, name, attributes in zip(last.operands, output_names, outputs, strict=True):
+            graph.output.append(value_info(name, value.type, dim_params(attributes)))
+        return graph
+
+    def _bind_outputs(
+        self, values: Sequence[SSAValue], names: Sequence[str], block: Block
+    ) -> list[tuple[SSAValue, str]]:
+        """Output names go to the values that make them; what cannot have one gets an Identity."""
+        identities: list[tuple[SSAValue, str]] = []
+        for value, name in zip(values, names, strict=True):
+            owner = value.owner
+            is_plain = not isinstance(owner, Block | onnx.ConstantOp | onnx.FusedOp)
+            if is_plain and not self.names.knows(value):
+                self.names.bind(value, name)
+            else:
+                identities.append((value, name))
+        return identities
+
+    def _at_opset(self, latest: GraphProto) -> tuple[int, GraphProto]:
+        """The graph at the asked-for opset, else at the original one or the next that can express it."""
+        opset = self.opset or self.imports.get("", DEFAULT_OPSET)
+        context = Downgrade(
+            original=self.imports.get("", DEFAULT_OPSET),
+            constant_of=self._constant_array,
+            type_of=self.types.get,
+            add_constant=self._add_constant,
+        )
+        while True:
+            graph = GraphProto()
+            graph.CopyFrom(latest)
+            try:
+                _downgrade_graph(graph, opset, context)
+            except NotExpressible as error:
+                if self.opset is not None:
+                    raise PassError(f"onnx export: opset {opset} cannot express {error}") from None
+                opset = max(error.needs, opset + 1)
+            else:
+                return opset, graph
+
+    def _constant_array(self, name: str) -> Array | None:
+        value = self.constants.get(name)
+        return None if value is None else tensor_array(value)
+
+    def _add_constant(self, array: Array) -> str:
+        name = self.names.fresh()
+        self.constants[name] = onnx.constant_attr(array)
+        return name
+
+    def _domains(self, used: set[str], opset: int) -> dict[str, int]:
+        domains = {domain: version for domain, version in self.imports.items() if domain in used}
+        domains[""] = opset
+        for domain in sorted(used - domains.keys()):
+            is_standard = any(domain == standard for standard, _ in onnx.OPS_BY_NAME)
+            domains[domain] = latest_opset(domain) if is_standard else 1
+        if "ai.onnx.ml" not in self.imports and self.writer.has_old_trees:
+            domains["ai.onnx.ml"] = LAST_WITH_OLD_TREES
+        return domains
+
+    def _write_metadata(self, model: ModelProto) -> None:
+        module = self.module
+        model.producer_name = _text(module, "onnx.producer_name") or "onnxloom"
+        model.producer_version = _text(module, "onnx.producer_version")
+        model.domain = _text(module, "onnx.domain")
+        model.doc_string = _text(module, "onnx.doc_string")
+        model.model_version = _int(module, "onnx.model_version", 0)
+        for key, value in _pairs(module.attributes.get("onnx.metadata")):
+            model.metadata_props.add(key=key, value=value)
+
+
+class _ModelWriter(NodeWriter):
+    """Keeps constants out of the graphs: all become initializers of the main graph."""
+
+    def __init__(self, names: Names, constants: dict[str, Attribute], types: dict[str, Attribute]) -> None:
+        super().__init__(names)
+        self.constants = constants
+        self.types = types
+        self.has_old_trees = False
+
+    def write_graph(self, graph: GraphProto, block: Block, name: str) -> None:
+        super().write_graph(graph, block, name)
+        self.types.update((self.names.of(arg), arg.type) for arg in block.args)
+
+    def write_ops(self, graph: GraphProto, block: Block) -> None:
+        self.types.update((self.names.of(arg), arg.type) for arg in block.args)
+        for op in block.ops:
+            if op is block.last_op or isinstance(op, onnx.NoValueOp):
+                continue
+            if isinstance(op, onnx.FusedOp):
+                self._write_fused(graph, op)
+                continue
+            if isinstance(op, onnx.ConstantOp):
+                self.write_initializer(graph, op)
+                continue
+            inputs = [self.names.of(operand) for operand in op.operands]
+            outputs = [self.names.of(result) for result in op.results]
+            self.types.update(zip(outputs, op.result_types, strict=True))
+            graph.node.append(self.node(op, inputs, outputs))
+            if isinstance(op, onnx.CustomOp):
+                named = zip(outputs, op.result_types, strict=True)
+                graph.value_info.extend(value_info(name, t) for name, t in named if name)
+            elif op.name in ("onnx.TreeEnsembleClassifier", "onnx.TreeEnsembleRegressor"):
+                self.has_old_trees = True
+
+    def _write_fused(self, graph: GraphProto, op: onnx.FusedOp) -> None:
+        """The ops of the body, in place."""
+        body = op.body.block
+        for arg, operand in zip(body.args, op.operands, strict=True):
+            self.names.bind(arg, self.names.of(operand))
+        self.write_ops(graph, body)
+        last = body.last_op
+        for result, value in zip(op.results, last.operands if last is not None else (), strict=True):
+            self.names.bind(result, self.names.of(value))
+            self.types[self.names.of(value)] = result.type
+
+    def write_initializer(self, graph: GraphProto, op: onnx.ConstantOp) -> None:
+        value: Attribute | None = op.value if op.value is not None else op.sparse_value
+        if value is None:
+            raise PassError("onnx export: onnx.Constant has no value")
+        wish = op.attributes.get("onnx_node_name")
+        name = self.names.wish(op.output, wish.data if isinstance(wish, StringAttr) else "")
+        self.constants[name] = value
+        self.types[name] = op.output.type
+
+
+def _downgrade_graph(graph: GraphProto, opset: int, context: Downgrade) -> None:
+    for index, node in enumerate(graph.node):
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _downgrade_graph(attribute.g, opset, context)
+            for inner in attribute.graphs:
+                _downgrade_graph(inner, opset, context)
+        if node.domain == "":
+            downgrade_node(node, "", opset, node_title(node, index), context)
+
+
+def original_opsets(module: ModuleOp) -> dict[str, int]:
+    """Domain -> version of the model the module came from; empty when it does not say."""
+    imports = module.attributes.get("onnx.opset_imports")
+    opsets: dict[str, int] = {}
+    for entry in _strings(imports):
+        domain, _, version = entry.rpartition(":")
+        if not version.isdigit():
+            raise PassError(f"onnx export: opset import {entry!r} is not domain:version")
+        opsets["" if domain == "ai.onnx" else domain] = int(version)
+    return opsets
+
+
+def dim_params(attributes: Mapping[str, Attribute]) -> dict[int, str]:
+    """`"0:batch,2:time"` -> {0: "batch", 2: "time"}."""
+    found = attributes.get("onnx.dim_params")
+    if not isinstance(found, StringAttr):
+        return {}
+    return {int(axis): name for axis, name in _DIM_PARAM.findall(found.data)}
+
+
+def _attributes_of(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
+    if attributes is None:
+        return [{} for _ in range(count)]
+    return [entry.data for entry in attributes.data]
+
+
+def _value_names(attributes: Iterable[Mapping[str, Attribute]], prefix: str) -> list[str]:
+    names: list[str] = []
+    for index, entry in enumerate(attributes):
+        found = entry.get("onnx.name")
+        names.append(found.data if isinstance(found, StringAttr) else f"{prefix}{index}")
+    return names
+
+
+def _used_domains(graph: GraphProto) -> set[str]:
+    used = {node.domain for node in graph.node}
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                used |= _used_domains(inner)
+    return used
+
+
+def _read_names(graph: GraphProto) -> set[str]:
+    """Every name that a node or an output of a graph reads, graphs inside included."""
+    read = {output.name for output in graph.output}
+    for node in graph.node:
+        read.update(node.input)
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                read |= _read_names(inner)
+    return read
+
+
+def _strings(attr: Attribute | None) -> list[str]:
+    if not isinstance(attr, ArrayAttr):
+        return []
+    return [entry.data for entry in cast(ArrayAttr[Attribute], attr).data if isinstance(entry, StringAttr)]
+
+
+def _pairs(attr: Attribute | None) -> Iterator[tuple[str, str]]:
+    if isinstance(attr, ArrayAttr):
+        for entry in cast(ArrayAttr[Attribute], attr).data:
+            texts = _strings(entry)
+            if len(texts) == 2:
+                yield texts[0], texts[1]
+
+
+def _text(module: ModuleOp, name: str) -> str:
+    found = module.attributes.get(name)
+    return found.data if isinstance(found, StringAttr) else ""
+
+
+def _int(module: ModuleOp, name: str, default: int) -> int:
+    found = module.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else default

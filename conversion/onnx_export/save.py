@@ -1,0 +1,80 @@
+"""How is a model written to disk, weights beside it when they are too large for one file?"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from onnx import TensorProto
+
+from onnxloom.conversion.onnx_export.attributes import Array, raw_bytes, tensor_proto
+from onnxloom.conversion.onnx_export.module import Exported
+from onnxloom.dialects.onnx.dtypes import element_of_dtype, proto_of_element
+from onnxloom.errors import PassError
+
+MAX_PROTO_BYTES = 2_000_000_000
+"""A protobuf message may not pass 2 GiB."""
+LARGE_BYTES = 1024
+"""Smaller tensors stay in the model file."""
+ALIGNMENT = 4096
+"""Of each tensor in the data file, so that maps of it are aligned."""
+_CHUNK = 1 << 24
+
+
+def write_model(exported: Exported, path: str, external_data: bool | None) -> None:
+    """Both files appear whole or not at all. Raises PassError when they cannot be written."""
+    arrays = list(exported.arrays())
+    if external_data is None:
+        external_data = sum(array.nbytes for _, array in arrays) > MAX_PROTO_BYTES
+    data_path = Path(path + ".data")
+    try:
+        if external_data:
+            with _replacing(data_path) as data:
+                for name, array in arrays:
+                    exported.model.graph.initializer.append(_external(data, data_path.name, name, array))
+        else:
+            exported.complete()
+        with _replacing(Path(path)) as file:
+            file.write(exported.model.SerializeToString())
+    except OSError as error:
+        raise PassError(f"onnx export: {error.filename or path}: {error.strerror}") from None
+
+
+def _external(data: IO[bytes], location: str, name: str, array: Array) -> TensorProto:
+    if array.nbytes < LARGE_BYTES or array.dtype == object:
+        return tensor_proto(array, name)
+    data.write(bytes(-data.tell() % ALIGNMENT))
+    offset = data.tell()
+    _write_array(data, array)
+    tensor = TensorProto(name=name, dims=array.shape, data_location=TensorProto.EXTERNAL)
+    tensor.data_type = proto_of_element(element_of_dtype(array.dtype))
+    entries = {"location": location, "offset": str(offset), "length": str(data.tell() - offset)}
+    for key, value in entries.items():
+        tensor.external_data.add(key=key, value=value)
+    return tensor
+
+
+def _write_array(data: IO[bytes], array: Array) -> None:
+    """In pieces: a memory map is not read into memory whole."""
+    flat = array.reshape(-1)
+    step = max(8, _CHUNK // max(1, array.itemsize))
+    for start in range(0, flat.size, step):
+        data.write(raw_bytes(flat[start : start + step]))
+
+
+@contextmanager
+def _replacing(path: Path) -> Generator[IO[bytes]]:
+    """A file that takes the place of `path` when it is complete."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
