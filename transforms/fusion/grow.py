@@ -151,7 +151,8 @@ def grow(
 ) -> Chain:
     """The chain that starts with `head`: all later readers of it that `join` accepts.
 
-    `lead` are producers taken in along with the head. Ends after `until`. `visit` is told every op that stays outside.
+    `lead` are producers taken in along with the head. Ends after `until`. `visit` is told every op
+    that stays outside.
     """
     block = head.parent
     assert block is not None

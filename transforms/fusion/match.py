@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -13,7 +14,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 if TYPE_CHECKING:
     from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 
-_ROOM: Final = Path(__file__).resolve().parents[2]
+_ROOT: Final = Path(__file__).resolve().parents[2]
 
 HelperT_co = TypeVar("HelperT_co", bound="FusionOpKindHelper", covariant=True)
 
@@ -43,11 +44,23 @@ class Miss:
     @property
     def file(self) -> str:
         """Path of the check's source file: below the project's root where it is one of its own."""
-        path = Path(self._file).resolve()
-        return path.relative_to(_ROOM).as_posix() if path.is_relative_to(_ROOM) else path.name
+        return _shown_path(self._file)
+
+    def within(self, context: str) -> Miss:
+        """The same check's answer to a wider question: `context: reason`."""
+        wider = Miss(f"{context}: {self.reason}", owner=self.owner)
+        object.__setattr__(wider, "_file", self._file)
+        object.__setattr__(wider, "line", self.line)
+        return wider
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.file}:{self.line})"
+
+
+@cache
+def _shown_path(file: str) -> str:
+    path = Path(file).resolve()
+    return path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else path.name
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class ElementwiseFusion(FusionOpKindHelper):
 
     @classmethod
     def detect_if_beneficial(cls, dims: DimAnalysis, anchor: Operation) -> Match[Self] | Miss:
-        problem = _unfit(anchor)
+        problem = _unfit(anchor, dims)
         if problem is not None:
             return problem
         walk = _Walk(dims, anchor.results[0])
@@ -104,12 +104,14 @@ class ElementwiseFusion(FusionOpKindHelper):
         return proofs if isinstance(proofs, Miss) else None
 
 
-def _unfit(op: Operation) -> Miss | None:
+def _unfit(op: Operation, dims: DimAnalysis) -> Miss | None:
     """Why `op` cannot be in any chain of this kind."""
     semantics = scalar_semantics(op)
     if semantics is None:
         if op.has_trait(IsTerminator):
             return Miss("a value of the chain is a result of the graph")
+        if isinstance(op, onnx.FusedOp):
+            return Miss(f"its reader is fused already, as {op.kind.data}")
         if is_elementwise(op):
             return Miss(f"{op.name} with these types or attributes has no kernel")
         return Miss(f"{op.name} is not elementwise")
@@ -120,7 +122,7 @@ def _unfit(op: Operation) -> Miss | None:
         return Miss(f"the rank of the result of {op.name} is not known")
     if len(shape) > MAX_RANK:
         return Miss(f"the result of {op.name} has rank {len(shape)}, above {MAX_RANK}")
-    if is_known_early(op):
+    if is_known_early(op, dims):
         return Miss(f"{op.name} computes from shapes and constants alone, before any kernel runs")
     return None
 
@@ -143,7 +145,7 @@ class _Walk:
             producer = producer_in(block, operand)
             if producer is None or scalar_semantics(producer) is None:
                 continue
-            if not self._has_full_shape(operand) or _unfit(producer) is not None:
+            if not self._has_full_shape(operand) or _unfit(producer, self.dims) is not None:
                 continue
             if anchor in grow(producer, self.join, until=anchor):
                 return producer
@@ -158,7 +160,7 @@ class _Walk:
         return taken
 
     def join(self, chain: Chain, op: Operation) -> list[Operation] | Miss:
-        problem = _unfit(op)
+        problem = _unfit(op, self.dims)
         if problem is not None:
             return problem
         if not self._has_full_shape(op.results[0]):
@@ -196,7 +198,7 @@ class _Walk:
         self, chain: Chain, op: Operation, operand: SSAValue, producer: Operation, taken: Sequence[Operation]
     ) -> Miss | None:
         late = f"{producer.name} comes after a value of the chain has been read outside"
-        if _unfit(producer) is not None:
+        if _unfit(producer, self.dims) is not None:
             return Miss(late)
         readers = (use.operation for use in operand.uses)
         if not all(reader is op or reader in chain or reader in taken for reader in readers):
@@ -224,7 +226,8 @@ class _Walk:
 
     def match(self, cls: type[FusionT], ops: Sequence[Operation], chain: Chain) -> Match[FusionT] | Miss:
         if len(ops) < 2:
-            return chain.stops[0] if chain.stops else Miss("a single op: there is nothing to fuse it with")
+            alone = f"{ops[0].name} alone is not worth a fused op" if ops else "no legal chain"
+            return chain.stops[0].within(alone) if chain.stops else Miss(alone)
         results = results_of(ops)
         if not results:
             return Miss("nothing reads the results")

@@ -134,6 +134,8 @@ class _Walk:
         if semantics is None:
             if op.has_trait(IsTerminator):
                 return Miss("a value of the chain is a result of the graph")
+            if isinstance(op, onnx.FusedOp):
+                return Miss(f"its reader is fused already, as {op.kind.data}")
             return Miss(f"{op.name} is not elementwise, or has no kernel for these types")
         if broadcast_operands(op, semantics) is None:
             return Miss(f"{op.name} does not broadcast its operands as numpy does")
