@@ -1,7 +1,7 @@
 """Which op or fused kind has a lowering? What the files of `ops/` and `kinds/` define.
 
 `ops/*.py` hold functions marked with `@lowering(onnx.ReshapeOp, ...)`, `kinds/*.py` subclasses of
-`FusedOpKindLowering`; plug-ins register theirs with `register_kind_lowering`.
+`FusedOpKindLowering`, and so do the plug-ins of the fusion registry in use.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import inspect
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -22,6 +22,7 @@ from onnxloom.conversion.onnx_to_loom import kinds, ops
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Decline
 from onnxloom.dialects.onnx import FusedOp
+from onnxloom.transforms.fusion.plugins import current_registry
 
 if TYPE_CHECKING:
     from onnxloom.transforms.fusion.helper import FusionOpKindHelper
@@ -83,30 +84,27 @@ def op_lowerings() -> dict[type[Operation], LowerOp]:
     return table
 
 
-_plugin_lowerings: dict[str, type[FusedOpKindLowering[Any]]] = {}
-
-
-def register_kind_lowering(lowering_class: type[FusedOpKindLowering[Any]]) -> None:
-    """Makes a plug-in's lowering known; it takes the place of one for the same kind."""
-    _plugin_lowerings[lowering_class.helper.kind] = lowering_class
-
-
 @cache
 def _own_kind_lowerings() -> dict[str, type[FusedOpKindLowering[Any]]]:
+    return _lowerings_in(_modules(kinds))
+
+
+def _lowerings_in(modules: Iterable[ModuleType]) -> dict[str, type[FusedOpKindLowering[Any]]]:
+    """Kind string -> lowering class that a module or package defines itself."""
     table: dict[str, type[FusedOpKindLowering[Any]]] = {}
-    for module in _modules(kinds):
+    for module in modules:
         for value in vars(module).values():
             if (
                 inspect.isclass(value)
                 and issubclass(value, FusedOpKindLowering)
                 and not inspect.isabstract(value)
-                and value.__module__ == module.__name__
+                and f"{value.__module__}.".startswith(f"{module.__name__}.")
             ):
                 table[value.helper.kind] = value
     return table
 
 
 def kind_lowerings() -> dict[str, FusedOpKindLowering[Any]]:
-    """Kind string -> lowering."""
-    table = {**_own_kind_lowerings(), **_plugin_lowerings}
+    """Kind string -> lowering; one of a plug-in takes the place of our own for the same kind."""
+    table = {**_own_kind_lowerings(), **_lowerings_in(current_registry().plugins)}
     return {kind: lowering_class() for kind, lowering_class in table.items()}

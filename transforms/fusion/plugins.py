@@ -44,6 +44,17 @@ class KindRegistry:
     plugins: tuple[ModuleType, ...] = ()
     """Modules of plug-ins, in which the conversion looks for lowerings."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the text of any plug-in; "" without plug-ins. Part of the key of what is cached."""
+        if not self.plugins:
+            return ""
+        digest = hashlib.sha256()
+        for module in self.plugins:
+            for file in _source_files(module):
+                digest.update(file.read_bytes())
+        return digest.hexdigest()
+
     def with_plugins(self, modules: Iterable[ModuleType]) -> KindRegistry:
         """A registry that knows these plug-ins too; a kind string they define again is theirs."""
         helpers = {helper.kind: helper for helper in self.helpers}
@@ -65,6 +76,13 @@ class KindRegistry:
                 raise PassError(f"fuse-ops: unknown fusion kind {name!r}; known: {', '.join(sorted(known))}")
         names = known if kinds is None else dict.fromkeys(kinds)
         return tuple(known[name] for name in names if name not in disable)
+
+
+def _source_files(module: ModuleType) -> list[Path]:
+    if module.__file__ is None:
+        return []
+    file = Path(module.__file__)
+    return sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
 
 
 def kinds_in(module: ModuleType) -> list[Helper]:
