@@ -21,7 +21,8 @@ _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?(?:\s*:\s*(?:si64|i64|i32|f32|f64)\b)?"
 _ELEMENT = re.compile(f"{_STRING}|{_NUMBER}")
 _ARRAY = re.compile(rf"\[\s*(?:{_STRING}|{_NUMBER})(?:\s*,\s*(?:{_STRING}|{_NUMBER}))*\s*\]")
-_TYPES: Final = {"si64": si64, "i64": i64, "i32": i32, "f32": f32, "f64": f64}
+_INTS: Final = {"si64": si64, "i64": i64, "i32": i32, "": i64}
+_FLOATS: Final = {"f32": f32, "f64": f64, "": f64}
 
 
 class ArrayParser(Parser):
@@ -59,8 +60,6 @@ def _plain_element(word: str) -> Attribute | None:
         except LiteralError:
             return None
     value, _, type_name = (part.strip() for part in word.partition(":"))
-    is_whole = "." not in value
-    element_type = _TYPES[type_name] if type_name else i64 if is_whole else f64
-    if element_type in (f32, f64):
-        return FloatAttr(float(value), element_type) if not is_whole else None
-    return IntegerAttr(int(value), element_type) if is_whole else None
+    if "." in value:
+        return FloatAttr(float(value), _FLOATS[type_name]) if type_name in _FLOATS else None
+    return IntegerAttr(int(value), _INTS[type_name]) if type_name in _INTS else None

@@ -19,7 +19,7 @@ from onnxloom.dialects.onnx.element_types import si64
 
 @lru_cache(maxsize=1 << 14)
 def _i64(value: int) -> IntegerAttr:
-    return IntegerAttr(value, i64)
+    return IntegerAttr(int(value), i64)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -18,7 +18,7 @@ from onnxloom.dialects.onnx.attributes import text_of
 from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, dense_array, dense_attr
 from onnxloom.dialects.onnx.dtypes import DType, element_of_dtype
-from onnxloom.dialects.onnx.narrow import compatible, is_dense
+from onnxloom.dialects.onnx.narrow import compatible, is_dense, is_ranked
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 from onnxloom.dialects.onnx.tensor_text import parse_dense, print_tensor
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
@@ -47,8 +47,11 @@ class ConstantOp(OnnxOp):
     def parse(cls, parser: Parser) -> ConstantOp:
         attributes = parser.parse_optional_attr_dict()
         properties = {name: attributes.pop(name) for name in CONSTANT_FORMS if name in attributes}
+        start = parser.pos
         value = _parse_value(parser)
         if value is not None:
+            if not isinstance(value, TypedAttribute) or not is_ranked(value.get_type()):
+                parser.raise_error("expected a tensor constant, dense<...>", start)
             properties["value"] = value
         result_type: Attribute = UnrankedTensorType(i64)
         if parser.parse_optional_punctuation(":") is not None:

@@ -58,8 +58,20 @@ class OnnxParser(LocationParser, ArrayParser):
     def __init__(self, ctx: Any, input: str | bytes, name: str = "<unknown>") -> None:
         text = input if isinstance(input, str) else decode(input)
         super().__init__(ctx, text, name)
+        self._op_start: Position = 0
         self._types: dict[str, TypeAttribute] = {}
         self._resources: dict[str, list[WeightsAttr]] = {}
+
+    def parse_operation(self) -> Operation:
+        self._op_start = self.pos
+        return super().parse_operation()
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        """An unknown op is an error where the op starts, not where its name ends."""
+        found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if found is None:
+            self.raise_error(f"Operation {name} is not registered", self._op_start, self._op_start)
+        return found
 
     # Strings: any bytes
 

@@ -13,8 +13,9 @@ from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.literals import format_float, quote
 from onnxloom.dialects.onnx.narrow import is_dense
 from onnxloom.dialects.onnx.tensor_text import print_dense, print_tensor
-from onnxloom.dialects.onnx.weights import MEMORY, RESOURCE, WeightsAttr
+from onnxloom.dialects.onnx.weights import RESOURCE, WeightsAttr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.onnx.weights_source import is_in_memory
 
 
 class OnnxPrinter(Printer):
@@ -43,7 +44,7 @@ class OnnxPrinter(Printer):
             self._print_resource("__elided__", attr)
         elif place is not None and place.file == RESOURCE:
             self._print_resource(str(place.key), attr)
-        elif place is not None and place.file != MEMORY:
+        elif place is not None and not is_in_memory(place):
             super().print_attribute(attr)
         elif self.weights_out is None:
             print_dense(self, attr.array(), attr.tensor_type)

@@ -102,7 +102,7 @@ class Weights:
         self._digest = sha256_of(array)
         if self._digest != expected:
             raise ModelError(
-                f"weights {self.place.key} of {self.place.file} are not what the text was made from"
+                f"weights {self.place.key} of {self.place.file} are not those the text was made from"
             )
         return array
 

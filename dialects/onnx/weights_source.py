@@ -69,6 +69,11 @@ def resolve(place: WeightsPlace, tensor_type: AnyTensor) -> Array:
     return _fitting(read_weight(path, place.key), place, tensor_type)
 
 
+def is_in_memory(place: WeightsPlace) -> bool:
+    """Whether the key names data that this process holds."""
+    return place.file == MEMORY and str(place.key) in _IN_MEMORY
+
+
 def _from_memory(place: WeightsPlace) -> Array:
     found = _IN_MEMORY.get(str(place.key))
     if found is None:
