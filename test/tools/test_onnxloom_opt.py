@@ -141,7 +141,7 @@ def test_wrong_command_line_is_exit_code_2(run: Callable[..., Any], args: list[s
         ("func.func @f( {", "<stdin>:1:"),
         (
             '\n\n  "onnx.Nothing"() : () -> ()',
-            "<stdin>:3:17: error: Operation onnx.Nothing is not registered",
+            "<stdin>:3:3: error: Operation onnx.Nothing is not registered",
         ),
         ("func.func @f() {\n  %x = arith.constant 1 : i32\n}\n", "<stdin>:2:3: error: "),
         ("", "<stdin>:1:1: error: "),
@@ -159,7 +159,7 @@ def test_wrong_text_is_exit_code_1(run: Callable[..., Any], text: str | bytes, s
 
 def test_column_of_an_error(run: Callable[..., Any]) -> None:
     _, _, err = run(text='func.func @f() {\n    "onnx.Nothing"() : () -> ()\n}')
-    assert err.startswith("<stdin>:2:")
+    assert err.startswith("<stdin>:2:5:")
 
 
 def test_missing_file_is_exit_code_1(run: Callable[..., Any], tmp_path: Path) -> None:

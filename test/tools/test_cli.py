@@ -1,0 +1,228 @@
+"""`onnxloom run`, `explain`, `import`, `export`: results, exit codes and error lines."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from onnxloom.tools.cli import commands, main
+
+MODEL = """
+<ir_version: 10, opset_import: ["" : 21]>
+graph (float[batch, 3] x, float[3] b) => (float[batch, 3] y, float[batch, 3] z)
+{
+    s = Add(x, b)
+    y = Relu(s)
+    z = Hardmax<axis = 1>(y)
+}
+"""
+"""One chain to fuse, and one op that has no kernel."""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), path)
+    return path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    def call(*args: object) -> tuple[int, str, str]:
+        code = main([str(arg) for arg in args])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def save(path: Path, **arrays: Any) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+X = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
+B = np.array([10, 0, -4], np.float32)
+
+
+def test_run_computes_saves_and_reports(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
+    inputs = save(tmp_path / "in.npz", x=X, b=B)
+    code, out, err = run("run", model, "--inputs", inputs, "--outputs", tmp_path / "out.npz", "--repeat", 3)
+    assert (code, err) == (0, "")
+    with np.load(tmp_path / "out.npz") as saved:
+        np.testing.assert_array_equal(saved["y"], np.maximum(X + B, 0))
+    assert "output y: float32 [2, 3]  9 2 0 14 0 2" in out
+    assert "onnx.elementwise: Add Relu" in out
+    assert "1 x Hardmax: there is no kernel for onnx.Hardmax" in out
+    assert "median of 2 more" in out
+
+
+def test_single_arrays_and_dims(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "b.npy", B)
+    code, out, _ = run("run", model, "--input", f"b={tmp_path / 'b.npy'}", "--dim", "batch=5")
+    assert code == 0
+    assert "input x: float32 [5, 3]" in out
+    assert "(random, seed 0)" in out
+
+
+def test_made_up_inputs_depend_on_the_seed_alone(run: Callable[..., Any], model: Path) -> None:
+    def values(*args: object) -> list[str]:
+        out = run("run", model, *args)[1]
+        return [line.partition("  (")[0] for line in out.splitlines() if line.startswith(("input", "output"))]
+
+    assert values() == values("--seed", 0)
+    assert values() != values("--seed", 1)
+
+
+def test_sizes_are_learnt_from_given_arrays(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "two.onnx"
+    text = '<ir_version: 10, opset_import: ["" : 21]> g (float[n] x, float[n] b) => (float[n] y) { y = Add(x, b) }'
+    onnx.save(onnx.parser.parse_model(text), path)
+    np.save(tmp_path / "x.npy", np.ones(7, np.float32))
+    code, out, _ = run("run", path, "--input", f"x={tmp_path / 'x.npy'}")
+    assert code == 0
+    assert "input b: float32 [7]" in out
+
+
+@pytest.mark.parametrize(
+    "switch", [["--disable-fused-op"], ["-O", "0"], ["--disable-kind", "onnx.elementwise"]]
+)
+def test_fusion_can_be_switched_off(run: Callable[..., Any], model: Path, switch: list[str]) -> None:
+    code, out, _ = run("run", model, *switch)
+    assert code == 0
+    assert "fused: 0 chains" in out
+
+
+def test_explain_lists_chains_declines_and_host_steps(run: Callable[..., Any], model: Path) -> None:
+    code, out, err = run("explain", model)
+    assert (code, err) == (0, "")
+    assert "model: 3 ops" in out
+    assert "fused onnx.elementwise at onnx.Add" in out
+    assert "(transforms/fusion/kinds/elementwise.py:" in out
+    assert "in Python: 1 op\n  onnx.Hardmax" in out
+
+
+def test_explain_plan_shows_stretches(run: Callable[..., Any], model: Path) -> None:
+    code, out, _ = run("explain", model, "--plan")
+    assert code == 0
+    assert "stretch 1: 1 kernel call" in out
+    assert "then in Python: Hardmax" in out
+    assert "then return" in out
+
+
+def test_import_and_export_round_trip(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
+    text, back = tmp_path / "model.mlir", tmp_path / "back.onnx"
+    assert run("import", model, "-o", text) == (0, "", "")
+    assert '"onnx.Relu"' in text.read_text()
+    assert run("export", text, "-o", back) == (0, "", "")
+    again = onnx.load(back)
+    onnx.checker.check_model(again)
+    assert [node.op_type for node in again.graph.node] == ["Add", "Relu", "Hardmax"]
+    assert again.opset_import[0].version == 21
+
+
+def test_imported_weights_file_makes_the_text_independent(run: Callable[..., Any], tmp_path: Path) -> None:
+    weights = np.arange(1000, dtype=np.float32)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1000])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1000])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "weighty.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)]), path)
+    text, data = tmp_path / "weighty.mlir", tmp_path / "weighty.weights"
+    assert run("import", path, "-o", text, "--weights-out", data)[0] == 0
+    path.unlink()
+    assert run("export", text, "-o", tmp_path / "back.onnx") == (0, "", "")
+    stored = onnx.load(tmp_path / "back.onnx").graph.initializer[0]
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(stored), weights)
+
+
+def assert_refused(result: tuple[int, str, str], code: int, *words: str) -> None:
+    assert result[0] == code
+    assert result[2].count("\n") == 1, result[2]
+    assert result[2].startswith("onnxloom: error: ") or ": error: " in result[2]
+    for word in words:
+        assert word in result[2]
+
+
+def test_wrong_inputs_name_the_culprit(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
+    npz = tmp_path / "in.npz"
+    assert_refused(run("run", model, "--inputs", save(npz, no=X)), 1, "no input 'no'")
+    assert_refused(run("run", model, "--inputs", save(npz, x=X.astype(np.float64), b=B)), 1, "x", "float64")
+    assert_refused(run("run", model, "--inputs", save(npz, x=X[:, :2], b=B)), 1, "x", "3")
+    assert_refused(run("run", model, "--inputs", save(npz, x=X[0], b=B)), 1, "x")
+    assert_refused(run("run", model, "--inputs", tmp_path / "absent.npz"), 1, "absent.npz: no such file")
+    assert_refused(run("run", model, "--inputs", model), 1, "is not a numpy file")
+    assert_refused(run("run", model, "--input", "x"), 1, "expected NAME=FILE.npy")
+    assert_refused(run("run", model, "--dim", "other=3"), 1, "no input has a dim 'other' (there are: batch)")
+    assert_refused(run("run", model, "--dim", "batch=-3"), 1, "--dim batch=-3")
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "import"])
+def test_damaged_models_are_one_line(
+    run: Callable[..., Any], model: Path, tmp_path: Path, command: str
+) -> None:
+    broken = tmp_path / "broken.onnx"
+    assert_refused(run(command, broken), 1, str(broken), "No such file")
+    broken.write_bytes(model.read_bytes()[:-20])
+    assert_refused(run(command, broken), 1, str(broken))
+    broken.write_bytes(np.random.default_rng(0).bytes(500))
+    assert_refused(run(command, broken), 1, str(broken))
+    broken.write_bytes(b"")
+    assert_refused(run(command, broken), 1, str(broken), "empty")
+
+
+def test_unknown_op_is_one_line(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "unknown.onnx"
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Frobnicate", ["x"], ["y"], name="middle", domain="com.example")],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [2])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [2])],
+    )
+    opsets = [onnx.helper.make_opsetid("", 21), onnx.helper.make_opsetid("com.example", 1)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets), path)
+    assert_refused(run("run", path), 1, "Frobnicate", "com.example", "middle")
+
+
+def test_syntax_error_in_mlir_has_its_place(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "wrong.mlir"
+    path.write_text("func.func @f() {\n  nonsense\n}")
+    assert_refused(run("run", path), 1, f"{path}:2:")
+    assert_refused(run("export", path, "-o", tmp_path / "x.onnx"), 1, f"{path}:2:")
+
+
+def test_wrong_command_line_is_exit_code_2(run: Callable[..., Any], model: Path) -> None:
+    assert_refused(run(), 2, "which command?")
+    assert_refused(run("frobnicate"), 2, "frobnicate")
+    assert_refused(run("run"), 2, "model")
+    assert_refused(run("run", model, "--nothing"), 2, "--nothing")
+    assert_refused(run("run", model, "-O", "7"), 2, "7")
+    assert_refused(run("run", model, "--repeat", "0"), 2, "--repeat")
+
+
+def test_unknown_fusion_kind_is_refused(run: Callable[..., Any], model: Path) -> None:
+    assert_refused(run("run", model, "--disable-kind", "onnx.nothing"), 1, "onnx.nothing", "onnx.elementwise")
+
+
+def test_help_lists_the_commands_that_exist() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxloom.tools.cli", "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0
+    assert {"run", "explain", "import", "export"} <= set(commands())
+    for name in commands():
+        assert f"\n    {name} " in done.stdout
+    for name in ("compile", "bench", "check", "bisect", "optimize", "view"):
+        assert (f"\n    {name} " in done.stdout) == (name in commands())
