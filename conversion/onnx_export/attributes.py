@@ -10,6 +10,7 @@ import numpy as np
 from onnx import AttributeProto, TensorProto
 from xdsl.dialects.builtin import (
     ArrayAttr,
+    BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -20,7 +21,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from onnxloom.conversion.onnx_export.types import proto_of_type
 from onnxloom.conversion.onnx_import.tensors import element_bits
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.attributes import encode
+from onnxloom.dialects.onnx.attributes import encode, text_of
 from onnxloom.dialects.onnx.dtypes import element_of_dtype, proto_of_element
 from onnxloom.errors import PassError
 
@@ -42,8 +43,8 @@ def attribute_proto(name: str, attr: Attribute, kind: int | None = None) -> Attr
     elif isinstance(attr, FloatAttr):
         proto.f = attr.value.data
         proto.type = AttributeProto.FLOAT
-    elif isinstance(attr, StringAttr):
-        proto.s = encode(attr.data)
+    elif isinstance(attr, StringAttr | BytesAttr):
+        proto.s = encode(text_of(attr))
         proto.type = AttributeProto.STRING
     elif isinstance(attr, ArrayAttr):
         _write_list(proto, cast(ArrayAttr[Attribute], attr).data, kind)
@@ -66,8 +67,8 @@ def _write_list(proto: AttributeProto, elements: Sequence[Attribute], kind: int 
     elif isinstance(first, FloatAttr):
         proto.floats.extend(cast(FloatAttr, e).value.data for e in elements)
         proto.type = AttributeProto.FLOATS
-    elif isinstance(first, StringAttr):
-        proto.strings.extend(encode(cast(StringAttr, e).data) for e in elements)
+    elif isinstance(first, StringAttr | BytesAttr):
+        proto.strings.extend(encode(text_of(cast(StringAttr, e))) for e in elements)
         proto.type = AttributeProto.STRINGS
     elif first is not None and is_tensor(first):
         proto.tensors.extend(tensor_proto(tensor_array(e)) for e in elements)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from onnx import GraphProto, ModelProto, TensorProto, defs, helper
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnrankedTensorType,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from onnxloom.conversion.onnx_export.attributes import Array, tensor_array, tensor_proto
 from onnxloom.conversion.onnx_export.downgrade.registry import Downgrade, NotExpressible, downgrade_node
@@ -18,6 +26,8 @@ from onnxloom.conversion.onnx_export.names import Names
 from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
 from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_opset
 from onnxloom.conversion.onnx_import.scope import node_title
+from onnxloom.conversion.onnx_import.signature import signature
+from onnxloom.conversion.onnx_import.types import element_of
 from onnxloom.dialects import onnx
 from onnxloom.errors import PassError
 
@@ -30,25 +40,25 @@ _DIM_PARAM = re.compile(r"(\d+):((?:(?!,\d+:).)*)")
 
 @dataclass(frozen=True)
 class Exported:
-    """A model whose initializers are not in it yet."""
+    """A model whose initializers have no data yet."""
 
     model: ModelProto
     constants: Mapping[str, Attribute]
-    """Initializer name -> tensor attribute, only those that are read."""
+    """Initializer name -> tensor attribute."""
 
-    def complete(self) -> ModelProto:
-        """The model with all initializers."""
-        for tensor in self.tensors():
-            self.model.graph.initializer.append(tensor)
+    def complete(self, tensor_of: Callable[[str, Array], TensorProto] | None = None) -> ModelProto:
+        """The model with the data of all initializers, each made by `tensor_of(name, array)`."""
+        self._complete(self.model.graph, tensor_of or (lambda name, array: tensor_proto(array, name)))
         return self.model
 
-    def tensors(self) -> Iterator[TensorProto]:
-        for name, value in self.constants.items():
-            yield tensor_proto(tensor_array(value), name)
+    def _complete(self, graph: GraphProto, tensor_of: Callable[[str, Array], TensorProto]) -> None:
+        for tensor in graph.initializer:
+            tensor.MergeFrom(tensor_of(tensor.name, tensor_array(self.constants[tensor.name])))
+        for inner in inner_graphs(graph):
+            self._complete(inner, tensor_of)
 
-    def arrays(self) -> Iterator[tuple[str, Array]]:
-        for name, value in self.constants.items():
-            yield name, tensor_array(value)
+    def bytes_of_weights(self) -> int:
+        return sum(tensor_array(value).nbytes for value in self.constants.values())
 
 
 def export(module: ModuleOp, opset: int | None) -> Exported:
@@ -78,6 +88,7 @@ class _Exporter:
         self.opset = opset
         self.names = Names()
         self.constants: dict[str, Attribute] = {}
+        self.added: list[str] = []
         self.types: dict[str, Attribute] = {}
         self.writer = _ModelWriter(self.names, self.constants, self.types)
         self.imports = original_opsets(module)
@@ -95,8 +106,10 @@ class _Exporter:
         original = _int(self.module, "onnx.ir_version", 10)
         model.ir_version = max(original, needed, _MIN_IR_VERSION)
         read = _read_names(model.graph)
-        constants = {name: value for name, value in self.constants.items() if name in read}
-        return Exported(model, constants)
+        for name in self.added:
+            model.graph.initializer.add(name=name)
+        _keep_initializers(model.graph, read)
+        return Exported(model, {name: value for name, value in self.constants.items() if name in read})
 
     def _graph(self) -> GraphProto:
         """The main graph, every op in its latest form, constants left out."""
@@ -120,7 +133,7 @@ class _Exporter:
         for value, name in identities:
             graph.node.add(op_type="Identity", input=[self.names.of(value)], output=[name])
         for value, name, attributes in zip(last.operands, output_names, outputs, strict=True):
-            graph.output.append(value_info(name, value.type, dim_params(attributes)))
+            graph.output.append(value_info(name, _stated_type(value, attributes), dim_params(attributes)))
         return graph
 
     def _bind_outputs(
@@ -165,11 +178,13 @@ class _Exporter:
     def _add_constant(self, array: Array) -> str:
         name = self.names.fresh()
         self.constants[name] = onnx.constant_attr(array)
+        self.added.append(name)
         return name
 
     def _domains(self, used: set[str], opset: int) -> dict[str, int]:
         domains = {domain: version for domain, version in self.imports.items() if domain in used}
-        domains[""] = opset
+        if "" in used or not self.imports:
+            domains[""] = opset
         for domain in sorted(used - domains.keys()):
             is_standard = any(domain == standard for standard, _ in onnx.OPS_BY_NAME)
             domains[domain] = latest_opset(domain) if is_standard else 1
@@ -189,7 +204,7 @@ class _Exporter:
 
 
 class _ModelWriter(NodeWriter):
-    """Keeps constants out of the graphs: all become initializers of the main graph."""
+    """Writes initializers by name only: their data are added when nothing is copied any more."""
 
     def __init__(self, names: Names, constants: dict[str, Attribute], types: dict[str, Attribute]) -> None:
         super().__init__(names)
@@ -213,7 +228,7 @@ class _ModelWriter(NodeWriter):
                 self.write_initializer(graph, op)
                 continue
             inputs = [self.names.of(operand) for operand in op.operands]
-            outputs = [self.names.of(result) for result in op.results]
+            outputs = self._outputs(op)
             self.types.update(zip(outputs, op.result_types, strict=True))
             graph.node.append(self.node(op, inputs, outputs))
             if isinstance(op, onnx.CustomOp):
@@ -221,6 +236,17 @@ class _ModelWriter(NodeWriter):
                 graph.value_info.extend(value_info(name, t) for name, t in named if name)
             elif op.name in ("onnx.TreeEnsembleClassifier", "onnx.TreeEnsembleRegressor"):
                 self.has_old_trees = True
+
+    def _outputs(self, op: Operation) -> list[str]:
+        """Names of the results; optional ones that nothing reads are left out."""
+        names = [self.names.of(result) for result in op.results]
+        if not isinstance(op, onnx.OnnxOp) or (op.domain, op.onnx_name) not in onnx.OPS_BY_NAME:
+            return names
+        formals = signature(op.domain, op.onnx_name).outputs
+        for index, (formal, result) in enumerate(zip(formals, op.results, strict=False)):
+            if formal.is_optional and index and not result.uses.get_length():
+                names[index] = ""
+        return names
 
     def _write_fused(self, graph: GraphProto, op: onnx.FusedOp) -> None:
         """The ops of the body, in place."""
@@ -241,6 +267,7 @@ class _ModelWriter(NodeWriter):
         name = self.names.wish(op.output, wish.data if isinstance(wish, StringAttr) else "")
         self.constants[name] = value
         self.types[name] = op.output.type
+        graph.initializer.add(name=name)
 
 
 def _downgrade_graph(graph: GraphProto, opset: int, context: Downgrade) -> None:
@@ -274,6 +301,14 @@ def dim_params(attributes: Mapping[str, Attribute]) -> dict[int, str]:
     return {int(axis): name for axis, name in _DIM_PARAM.findall(found.data)}
 
 
+def _stated_type(value: SSAValue, attributes: Mapping[str, Attribute]) -> Attribute:
+    """A graph output must have a shape; the declared one stands in where none is known."""
+    declared = attributes.get("onnx.declared_type")
+    if isinstance(value.type, UnrankedTensorType) and isinstance(declared, TensorType):
+        return declared if element_of(declared) == element_of(value.type) else value.type
+    return value.type
+
+
 def _attributes_of(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
     if attributes is None:
         return [{} for _ in range(count)]
@@ -288,13 +323,29 @@ def _value_names(attributes: Iterable[Mapping[str, Attribute]], prefix: str) -> 
     return names
 
 
-def _used_domains(graph: GraphProto) -> set[str]:
-    used = {node.domain for node in graph.node}
+def inner_graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """The graphs directly inside the nodes of a graph."""
     for node in graph.node:
         for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                used |= _used_domains(inner)
+            if attribute.HasField("g"):
+                yield attribute.g
+            yield from attribute.graphs
+
+
+def _used_domains(graph: GraphProto) -> set[str]:
+    used = {node.domain for node in graph.node}
+    for inner in inner_graphs(graph):
+        used |= _used_domains(inner)
     return used
+
+
+def _keep_initializers(graph: GraphProto, read: set[str]) -> None:
+    kept = [tensor.name for tensor in graph.initializer if tensor.name in read]
+    del graph.initializer[:]
+    for name in kept:
+        graph.initializer.add(name=name)
+    for inner in inner_graphs(graph):
+        _keep_initializers(inner, read)
 
 
 def _read_names(graph: GraphProto) -> set[str]:
@@ -302,9 +353,8 @@ def _read_names(graph: GraphProto) -> set[str]:
     read = {output.name for output in graph.output}
     for node in graph.node:
         read.update(node.input)
-        for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                read |= _read_names(inner)
+    for inner in inner_graphs(graph):
+        read |= _read_names(inner)
     return read
 
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -27,15 +28,13 @@ _CHUNK = 1 << 24
 
 def write_model(exported: Exported, path: str, external_data: bool | None) -> None:
     """Both files appear whole or not at all. Raises PassError when they cannot be written."""
-    arrays = list(exported.arrays())
     if external_data is None:
-        external_data = sum(array.nbytes for _, array in arrays) > MAX_PROTO_BYTES
+        external_data = exported.bytes_of_weights() > MAX_PROTO_BYTES
     data_path = Path(path + ".data")
     try:
         if external_data:
             with _replacing(data_path) as data:
-                for name, array in arrays:
-                    exported.model.graph.initializer.append(_external(data, data_path.name, name, array))
+                exported.complete(partial(_external, data, data_path.name))
         else:
             exported.complete()
         with _replacing(Path(path)) as file:

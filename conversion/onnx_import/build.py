@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto
 from xdsl.dialects.builtin import NoneType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -72,7 +72,7 @@ class GraphBuilder:
     def _add_initializers(self, graph: GraphProto, scope: Scope, ops: list[Operation]) -> None:
         for tensor in graph.initializer:
             what = f"initializer {tensor.name!r}"
-            value = tensor_attribute(tensor, self.payloads, what, self._place(tensor))
+            value = tensor_attribute(tensor, self.payloads, what, self._place(tensor.name))
             self._add_constant(value, tensor.name, what, scope, ops)
         for sparse in graph.sparse_initializer:
             name = sparse.values.name
@@ -87,11 +87,11 @@ class GraphBuilder:
         ops.append(constant)
         scope.define(name, constant.output, what)
 
-    def _place(self, tensor: TensorProto) -> onnx.WeightsPlace | None:
+    def _place(self, name: str) -> onnx.WeightsPlace | None:
         """Where text can find the data again: only under a name that is unique in the file."""
-        if self.file is None or tensor.name not in self.unique_names:
+        if self.file is None or name not in self.unique_names:
             return None
-        return onnx.WeightsPlace(self.file, tensor.name)
+        return onnx.WeightsPlace(self.file, name)
 
     # Nodes
 
@@ -118,6 +118,9 @@ class GraphBuilder:
         if attribute.name in ("value", "sparse_value"):
             if kind_of(attribute) not in (AttributeProto.TENSOR, AttributeProto.SPARSE_TENSOR):
                 raise ModelError(f"{title} has a {attribute.name} of kind {kind_name(kind_of(attribute))}")
+            if attribute.name == "value":
+                place = self._place(node.output[0])
+                return onnx.make_constant(tensor_attribute(attribute.t, self.payloads, title, place))
             return onnx.make_constant(attribute_of_proto(attribute, self.payloads, title))
         kind = _CONSTANT_VALUES.get(attribute.name)
         if kind is None or kind != kind_of(attribute):

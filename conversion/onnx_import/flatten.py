@@ -160,6 +160,7 @@ class _Flattener:
             self.fresh,
             lambda value: None if value in place.hidden else self.known.type_of(value),
             lambda value: None if value in place.hidden else self.known.constant_of(value),
+            self.known.may_be_read,
         )
         return upgrade_node(node, domain, context)
 

@@ -27,6 +27,22 @@ class KnownValues:
         tensor = self._tensors.get(name)
         return None if tensor is None else self.payloads.array(tensor, f"constant {name!r}")
 
+    def may_be_read(self, name: str) -> bool:
+        """Whether a node or graph reads a name; true for names that inlining made."""
+        return name in self._read or name not in self._defined
+
+    @cached_property
+    def _read(self) -> set[str]:
+        read: set[str] = set()
+        _add_read_names(self.model.graph, read)
+        return read
+
+    @cached_property
+    def _defined(self) -> set[str]:
+        defined: set[str] = set()
+        _add_names(self.model.graph, defined)
+        return defined
+
     @cached_property
     def _types(self) -> dict[str, TypeProto]:
         graph = self.model.graph
@@ -83,3 +99,14 @@ def _add_names(graph: GraphProto, names: set[str]) -> None:
                 _add_names(attribute.g, names)
             for inner in attribute.graphs:
                 _add_names(inner, names)
+
+
+def _add_read_names(graph: GraphProto, names: set[str]) -> None:
+    names.update(info.name for info in graph.output)
+    for node in graph.node:
+        names.update(node.input)
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _add_read_names(attribute.g, names)
+            for inner in attribute.graphs:
+                _add_read_names(inner, names)

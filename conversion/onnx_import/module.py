@@ -52,10 +52,12 @@ def build_module(loaded: LoadedModel) -> ModuleOp:
 
 
 def tensor_names(graph: GraphProto) -> Iterator[str]:
-    """Names of the initializers of a graph and of all graphs in it."""
+    """Names of the constants of a graph and of all graphs in it."""
     yield from (tensor.name for tensor in graph.initializer)
     yield from (sparse.values.name for sparse in graph.sparse_initializer)
     for node in graph.node:
+        if node.op_type == "Constant":
+            yield from node.output
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from tensor_names(attribute.g)

@@ -26,6 +26,8 @@ _CHILDREN: Final[dict[str, dict[int, str]]] = {
     "sparse": {1: "tensor", 2: "tensor"},
     "tensor": {9: "raw_data"},
 }
+_LISTS: Final[dict[str, tuple[int, ...]]] = {"attribute": (7, 8, 9)}
+"""A list of numbers may have a million fields; an attribute that has one holds no tensors."""
 _EXTERNAL_DATA = 13
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _MAX_DEPTH = 100
@@ -56,12 +58,14 @@ class _Cutter:
         """The bytes of one message, its large raw data replaced by marks."""
         if depth > _MAX_DEPTH:
             raise ModelError("graphs are nested too deep")
-        children = _CHILDREN[kind]
+        children, lists = _CHILDREN[kind], _LISTS.get(kind, ())
         pieces: list[bytes] = []
         copied = at = start
         while at < end:
             field_start = at
             key, at = self.varint(at, end)
+            if key >> 3 in lists:
+                break
             wire_type = key & 7
             if wire_type != _LENGTH:
                 at = self.skip(at, end, wire_type)

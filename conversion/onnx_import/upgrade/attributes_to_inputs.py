@@ -154,8 +154,12 @@ def dropout_ratio(node: NodeProto, context: Upgrade) -> None:
 def dropout_mask(node: NodeProto, context: Upgrade) -> None:
     """The mask has the type of the data before version 10, is boolean from then on."""
     take(node, "is_test")
-    if len(node.output) > 1 and node.output[1]:
+    if len(node.output) < 2 or not node.output[1]:
+        return
+    if context.is_read(node.output[1]):
         context.add_after(node, 1, "CastLike", node.input[0])
+    else:
+        del node.output[1:]
 
 
 @upgrade("GridSample", to=20)

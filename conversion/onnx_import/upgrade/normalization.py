@@ -21,7 +21,7 @@ def per_channel(node: NodeProto, context: Upgrade) -> None:
     if take_int(node, "spatial", 1):
         return
     epsilon = take_float(node, "epsilon", 1e-5)
-    del node.output[1:]
+    inference_outputs(node, context)
     data, scale, bias, mean, variance = node.input
     shifted = context.add("Add", [variance, context.scalar_like(epsilon, variance)])
     normalized = context.add("Div", [context.add("Sub", [data, mean]), context.add("Sqrt", [shifted])])
@@ -33,6 +33,8 @@ def per_channel(node: NodeProto, context: Upgrade) -> None:
 @upgrade("BatchNormalization", to=14)
 def inference_outputs(node: NodeProto, context: Upgrade) -> None:
     """The statistics that training would give have no counterpart in inference."""
+    if any(name and context.is_read(name) for name in node.output[1:]):
+        raise context.unsupported("its statistics are read; expected inference")
     del node.output[1:]
 
 

@@ -37,6 +37,8 @@ class Upgrade:
     """The type of a value, where it is known."""
     constant_of: Callable[[str], Array | None]
     """The data of a constant; None for everything else."""
+    is_read: Callable[[str], bool]
+    """Whether anything may read a value."""
     before: list[NodeProto] = field(default_factory=list[NodeProto])
     after: list[NodeProto] = field(default_factory=list[NodeProto])
 
