@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,8 +28,7 @@ from onnxloom.lowering.plan.program import (
     ScanStep,
     Step,
 )
-from onnxloom.lowering.runtime.instance import python_executor
-from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pipelines import FusionOptions, pipeline
 
@@ -80,24 +79,6 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     _check_host_ops(steps, opsets)
     notes = tuple((s.title, s.reason) for s in steps if isinstance(s, HostStep))
     return Artifact(program, constants, objects, symbols, executor, Memo(), metadata, notes, fused)
-
-
-def load_artifact(
-    artifact: Artifact, after_run: Callable[[CompiledModel], None] | None = None
-) -> CompiledModel:
-    """Links the kernels of an artifact. Needs llvmlite's binding only."""
-    if not artifact.objects:
-        return CompiledModel(artifact, _no_kernel, python_executor, after_run=after_run)
-    from onnxloom.lowering.executor import Executor
-    from onnxloom.lowering.kernel_library import load_library
-
-    library = load_library(artifact.objects, artifact.symbols)
-    executor = Executor.from_objects(artifact.executor)
-    return CompiledModel(artifact, library.address, executor.run, (library, executor), after_run)
-
-
-def _no_kernel(name: str) -> int:
-    raise ModelError(f"the model has no kernel {name!r}")
 
 
 def _report(options: CompileOptions, stage: int) -> None:

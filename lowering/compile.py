@@ -52,7 +52,8 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
     stored = None if cache is None else cache.load()
     if stored is not None:
         return stored
-    from onnxloom.lowering.build_model import build_artifact, load_artifact
+    from onnxloom.lowering.build_model import build_artifact
+    from onnxloom.lowering.load_model import load_artifact
 
     artifact = build_artifact(source, options)
     after = None if cache is None else cache.save
@@ -61,6 +62,7 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
 
 def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions()) -> CompiledModel:
     """A model from a module in the onnx or loom dialect. The module is not changed."""
-    from onnxloom.lowering.build_model import artifact_of_module, load_artifact
+    from onnxloom.lowering.build_model import artifact_of_module
+    from onnxloom.lowering.load_model import load_artifact
 
     return load_artifact(artifact_of_module(module.clone(), options))

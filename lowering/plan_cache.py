@@ -1,22 +1,155 @@
-"""Which compiled models are kept on disk, whole?"""
+"""Which compiled models are kept on disk, whole, so that another process neither imports nor compiles?
+
+An entry is found by the model's bytes, the options, the processor, the versions of what compiled it,
+and plug-ins. It holds the program, object code, packed weights and the plan-time results of the shape
+keys that were run. Anything wrong with an entry only costs the reuse.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+import mmap
+import os
+import sys
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from onnxloom.lowering.runtime.model import CompiledModel
+from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environment
+from onnxloom.lowering.plan import store
+from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.compile import CompileOptions
+
+MAX_BYTES = 512 << 20
+"""Larger models are not kept."""
+
+_EXTERNAL_MARK = b"\x0a\x08location"
+"""How the key "location" of an external tensor stands in a serialized model."""
+
+store.register(Artifact)
+store.register(ModelMetadata)
 
 
 class PlanCache:
     """The entry of one model under given options."""
 
+    def __init__(self, key: str, source: memoryview) -> None:
+        self._disk = DiskCache(cache_directory())
+        self._key = key
+        self._source = source
+
     @staticmethod
-    def of(source: Any, options: Any) -> PlanCache | None:
-        """The entry for a source; None for sources that have no stable content."""
-        return None
+    def of(source: Any, options: CompileOptions) -> PlanCache | None:
+        """The entry for a path to an .onnx file or for bytes; None for other sources."""
+        if cache_directory() is None:
+            return None
+        data = _bytes_of(source)
+        if data is None or data.nbytes > MAX_BYTES:
+            return None
+        digest = hashlib.sha256(data)
+        digest.update(_options_text(options).encode())
+        digest.update(_code_stamp().encode())
+        digest.update(compile_environment().encode())
+        digest.update(_plugins_stamp().encode())
+        digest.update(_external_stamp(source, data, options).encode())
+        return PlanCache(f"plan-{digest.hexdigest()[:48]}", data)
 
     def load(self) -> CompiledModel | None:
-        return None
+        """The model, ready to run; None if it is not there or does not load."""
+        data = self._disk.get(self._key)
+        if data is None:
+            return None
+        from onnxloom.lowering.load_model import load_artifact
+
+        try:
+            artifact = store.loads(data, self._source)
+            return load_artifact(artifact, after_run=self.save)
+        except Exception:  # written by who knows what: compile instead
+            self._disk.remove(self._key)
+            return None
 
     def save(self, model: CompiledModel) -> None:
+        """Stores a model after a run that filled a plan; nothing happens if that taught nothing."""
+        memo = model.artifact.memo
+        if model.stored and not memo.grown:
+            return
+        memo.grown = False
+        model.stored = True
+        artifact = replace(model.artifact, memo=memo.entries)  # pyright: ignore[reportArgumentType]
+        source = store.source_of([v for v in artifact.constants.values if hasattr(v, "nbytes")])
+        if source is not None and source.nbytes != self._source.nbytes:
+            source = None  # a view of another file, such as external data
+        try:
+            data = store.dumps(artifact, source)
+        except store.Unstorable:
+            return
+        if self._disk.put(self._key, data):
+            self._disk.trim()
+
+
+def _bytes_of(source: Any) -> memoryview | None:
+    if isinstance(source, bytes):
+        return memoryview(source)
+    if not isinstance(source, str | os.PathLike) or Path(source).suffix == ".mlir":  # pyright: ignore[reportUnknownArgumentType]
         return None
+    try:
+        with open(source, "rb") as file:  # pyright: ignore[reportUnknownArgumentType]
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        return None  # the importer says what is wrong with it
+
+
+def _options_text(options: CompileOptions) -> str:
+    return repr([(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "progress"])
+
+
+@cache
+def _code_stamp() -> str:
+    """Changes with any source file of the package."""
+    root = Path(__file__).resolve().parent.parent
+    folders = ("dialects", "transforms", "conversion", "lowering")
+    stamp = hashlib.sha256()
+    for folder in folders:
+        for path, names, files in os.walk(root / folder):
+            names.sort()
+            for name in sorted(files):
+                if name.endswith(".py"):
+                    status = os.stat(os.path.join(path, name))
+                    stamp.update(f"{path}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return stamp.hexdigest()
+
+
+def _plugins_stamp() -> str:
+    """Changes with any fusion plug-in in use."""
+    name = "onnxloom.transforms.fusion.plugins"
+    if name not in sys.modules:
+        from importlib.metadata import entry_points
+
+        if not os.environ.get("ONNXLOOM_PLUGINS") and not entry_points(group="onnxloom.fusion_kinds"):
+            return ""
+    from onnxloom.transforms.fusion.plugins import current_registry
+
+    return current_registry().fingerprint
+
+
+def _external_stamp(source: Any, data: memoryview, options: CompileOptions) -> str:
+    """Changes with any file that external data may lie in."""
+    mapped = data.obj
+    has_external = (mapped.find(_EXTERNAL_MARK) if isinstance(mapped, bytes | mmap.mmap) else 0) >= 0
+    if not has_external:
+        return ""
+    folders = [Path(d) for d in options.external_data_dirs]
+    if not isinstance(source, bytes):
+        folders.append(Path(source).resolve().parent)
+    stamps: list[str] = []
+    for folder in folders:
+        for path, _, files in os.walk(folder):
+            for name in files:
+                status = os.stat(os.path.join(path, name))
+                stamps.append(f"{path}/{name} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(sorted(stamps))
+
+

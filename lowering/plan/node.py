@@ -141,8 +141,8 @@ class Node:
     """Positions in `table` and byte offsets in the arena."""
     cells_at: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
     """Per cell: positions in `table` and byte offsets in its array."""
-    allocate: tuple[tuple[int, Dims, np.dtype[Any]], ...]
-    """Cells whose arrays the stretch fills."""
+    allocate: tuple[tuple[int, Dims, np.dtype[Any], int], ...]
+    """Cells whose arrays the stretch fills: shape, dtype, bytes."""
     drop: tuple[int, ...]
     """Cells nobody reads after the stretch and its end."""
     keep: list[Any]

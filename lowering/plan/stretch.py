@@ -30,7 +30,7 @@ class Stretch:
         """Number of cells in use; grows with the arrays that outlive the stretch."""
         self.launches: list[_Launch] = []
         self.buffers: list[Buffer] = []
-        self.allocate: list[tuple[int, Dims, np.dtype[Any]]] = []
+        self.allocate: list[tuple[int, Dims, np.dtype[Any], int]] = []
 
     def launch(
         self,
@@ -102,7 +102,7 @@ class Stretch:
             shape = value.shape
             if value.offset or value.nbytes != buffer.nbytes:
                 shape = (buffer.nbytes // value.dtype.itemsize,)
-            self.allocate.append((buffer.cell, shape, value.dtype))
+            self.allocate.append((buffer.cell, shape, value.dtype, buffer.nbytes))
 
     def table(self, address: Callable[[str], int]) -> Table:
         """The records. Buffers that outlive the stretch must have their cells by now."""

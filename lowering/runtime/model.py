@@ -87,6 +87,8 @@ class CompiledModel:
         """Host steps run so far."""
         self.host_counts: Counter[str] = Counter()
         """The same by title."""
+        self.stored = False
+        """Whether the cache holds this model (set by the cache)."""
         self._keep = keep
         self._after_run = after_run
         self._engine = Engine(

@@ -16,7 +16,7 @@ from onnxloom.lowering.plan.memo import Memo, contents
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep
 from onnxloom.lowering.runtime.host_step import HostRunner
-from onnxloom.lowering.runtime.instance import Executor, give_back, take
+from onnxloom.lowering.runtime.instance import LARGE, Executor, aligned_array, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
 
 
@@ -88,8 +88,10 @@ class PlanTree:
         cells: dict[int, Any] = dict(enumerate(args))
         executor = self.engine.executor
         while True:
-            for cell, shape, dtype in node.allocate:
-                cells[cell] = np.empty(shape, dtype)
+            for cell, shape, dtype, nbytes in node.allocate:
+                cells[cell] = (
+                    np.empty(shape, dtype) if nbytes < LARGE else aligned_array(shape, dtype, nbytes)
+                )
             instance = take(node, executor)
             instance.run(cells)
             give_back(node, instance)

@@ -1,0 +1,158 @@
+"""How is a compiled model written to bytes, and read back without the libraries that made it?
+
+A JSON header describes the objects; arrays and object code follow as raw, aligned bytes. Weights that
+are views of the model's own bytes are not stored: only where they lie.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import mmap
+from typing import Any, cast
+
+import numpy as np
+
+from onnxloom.lowering.plan import program as plain
+from onnxloom.lowering.plan.program import Array, numpy_dtype
+
+_ALIGNMENT = 64
+_CLASSES: dict[str, type[Any]] = {
+    name: value
+    for name, value in vars(plain).items()
+    if isinstance(value, type) and dataclasses.is_dataclass(value)
+}
+
+
+class Unstorable(Exception):
+    """A value that is no plain data."""
+
+
+def register(cls: type[Any]) -> type[Any]:
+    """Makes a dataclass of another module storable."""
+    _CLASSES[cls.__name__] = cls
+    return cls
+
+
+def dumps(value: Any, source: memoryview | None = None) -> bytes:
+    """`value` as bytes. Arrays that lie in `source` are stored as positions in it. Raises Unstorable."""
+    writer = _Writer(source)
+    header = json.dumps(writer.encode(value), separators=(",", ":")).encode()
+    start = _rounded(8 + len(header))
+    parts = [len(header).to_bytes(8, "little"), header, b"\0" * (start - 8 - len(header)), *writer.blobs]
+    return b"".join(parts)
+
+
+def loads(data: bytes, source: memoryview | None = None) -> Any:
+    """What `dumps` was given; arrays are read-only views of `data` and `source`."""
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    return _Reader(memoryview(data)[_rounded(8 + length) :], source).decode(header)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+class _Writer:
+    def __init__(self, source: memoryview | None) -> None:
+        self.blobs: list[bytes] = []
+        self._size = 0
+        self._start, self._end = 0, 0
+        if source is not None and source.nbytes:
+            self._start = np.frombuffer(source, np.uint8).__array_interface__["data"][0]
+            self._end = self._start + source.nbytes
+
+    def encode(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, bytes):
+            return {"b": self._blob(value)}
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, tuple):
+            return {"t": [self.encode(v) for v in cast(tuple[Any, ...], value)]}
+        if isinstance(value, list):
+            return [self.encode(v) for v in cast(list[Any], value)]
+        if isinstance(value, dict):
+            pairs = cast(dict[Any, Any], value).items()
+            return {"d": [[self.encode(k), self.encode(v)] for k, v in pairs]}
+        name = type(value).__name__
+        if _CLASSES.get(name) is type(value):
+            fields = [self.encode(getattr(value, f.name)) for f in dataclasses.fields(value)]
+            return {"c": name, "v": fields}
+        raise Unstorable(f"a {name} cannot be stored")
+
+    def _array(self, array: Array) -> Any:
+        if array.dtype == object:
+            return {"o": self.encode(array.ravel().tolist()), "s": list(array.shape)}
+        kind = [array.dtype.name, list(array.shape)]
+        address = array.__array_interface__["data"][0]
+        if array.flags.c_contiguous and self._start <= address and address + array.nbytes <= self._end:
+            return {"x": address - self._start, "k": kind}
+        return {"a": self._blob(array.tobytes()), "k": kind}
+
+    def _blob(self, data: bytes) -> list[int]:
+        at = self._size
+        padded = _rounded(len(data))
+        self.blobs += [data, b"\0" * (padded - len(data))]
+        self._size += padded
+        return [at, len(data)]
+
+
+class _Reader:
+    def __init__(self, blobs: memoryview, source: memoryview | None) -> None:
+        self._blobs = blobs
+        self._source = source
+
+    def decode(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.decode(v) for v in cast(list[Any], value)]
+        if not isinstance(value, dict):
+            return value
+        parts = cast(dict[str, Any], value)
+        if "t" in parts:
+            return tuple([self.decode(v) for v in parts["t"]])
+        if "c" in parts:
+            return _CLASSES[parts["c"]](*[self.decode(v) for v in parts["v"]])
+        if "d" in parts:
+            return {self.decode(k): self.decode(v) for k, v in parts["d"]}
+        if "b" in parts:
+            at, size = parts["b"]
+            return bytes(self._blobs[at : at + size])
+        return self._array(parts)
+
+    def _array(self, parts: dict[str, Any]) -> Array:
+        if "o" in parts:
+            array = np.empty(len(parts["o"]), object)
+            array[:] = self.decode(parts["o"])
+            return array.reshape(parts["s"])
+        name, shape = parts["k"]
+        dtype = numpy_dtype(name)
+        size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        if "x" in parts:
+            if self._source is None:
+                raise ValueError("the model's bytes are not there")
+            data = self._source[parts["x"] : parts["x"] + size]
+        else:
+            at, size = parts["a"]
+            data = self._blobs[at : at + size]
+        if not size:
+            return np.empty(shape, dtype)
+        array = np.frombuffer(data, np.uint8).view(dtype).reshape(shape)
+        array.flags.writeable = False
+        return array
+
+
+def source_of(arrays: list[Any]) -> memoryview | None:
+    """The memory-mapped file or bytes that most of `arrays` are views of."""
+    largest: tuple[int, memoryview | None] = (0, None)
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, memoryview):
+            base = base.obj
+        if isinstance(base, mmap.mmap | bytes) and array.nbytes > largest[0]:
+            largest = (array.nbytes, memoryview(base))
+    return largest[1]
