@@ -38,6 +38,7 @@ from onnxloom.dialects.loom.program import (
     ViewOp,
     YieldOp,
 )
+from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
 
 LOOM = Dialect(
     "loom",
@@ -46,7 +47,7 @@ LOOM = Dialect(
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
-        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp,
+        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp,
     ],
     [],
 )  # fmt: skip
@@ -76,6 +77,7 @@ __all__ = [
     "PlanTensor",
     "PlanTimeOp",
     "ProgramOp",
+    "ReductionSpaceOp",
     "ReshapeSizesOp",
     "ReturnOp",
     "ScanOp",
