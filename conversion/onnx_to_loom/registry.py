@@ -94,14 +94,14 @@ def _lowerings_in(modules: Iterable[ModuleType]) -> dict[str, type[FusedOpKindLo
     table: dict[str, type[FusedOpKindLowering[Any]]] = {}
     for module in modules:
         for value in vars(module).values():
-            if (
-                inspect.isclass(value)
-                and issubclass(value, FusedOpKindLowering)
-                and not inspect.isabstract(value)
-                and f"{value.__module__}.".startswith(f"{module.__name__}.")
-            ):
+            if inspect.isclass(value) and issubclass(value, FusedOpKindLowering) and _is_own(value, module):
                 table[value.helper.kind] = value
     return table
+
+
+def _is_own(candidate: Any, module: ModuleType) -> bool:
+    """Whether a concrete class is defined in the module or package, not just imported there."""
+    return not inspect.isabstract(candidate) and f"{candidate.__module__}.".startswith(f"{module.__name__}.")
 
 
 def kind_lowerings() -> dict[str, FusedOpKindLowering[Any]]:
