@@ -13,6 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from onnxloom.dialects.onnx.op_errors import name_of
 from onnxloom.errors import ModelError
 
 
@@ -138,9 +139,7 @@ def _reverse_postorder(region: Region) -> list[Block]:
 
 
 def _describe(op: Operation, index: int, operand: SSAValue) -> str:
-    node = op.attributes.get("onnx_node_name")
-    where = f" (node {node})" if node is not None else ""
-    return f"{op.name}{where}: operand {index} is {_origin(op, operand)}"
+    return f"{name_of(op)}: operand {index} is {_origin(op, operand)}"
 
 
 def _origin(op: Operation, operand: SSAValue) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
 from typing_extensions import TypeVar
 from xdsl.dialects.builtin import (
@@ -138,12 +138,14 @@ def _any_of(elements: frozenset[Attribute]) -> str:
 class AttributeKind(AttrConstraint[Attribute]):
     """One of the attribute kinds of the standard (INT, FLOATS, TENSOR, ...)."""
 
+    PROBLEM: ClassVar[str] = "an attribute is"
+
     expected: str
     accepts: Callable[[Attribute], bool]
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not self.accepts(attr):
-            raise VerifyException(f"an attribute is {_shortened(attr)}; expected {self.expected}")
+            raise VerifyException(f"{self.PROBLEM} {_shortened(attr)}; expected {self.expected}")
 
     def mapping_type_vars(
         self, type_var_mapping: Mapping[TypeVar, AttrConstraint | IntConstraint]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
@@ -11,11 +10,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-_FIRST_LINE = re.compile(r"(operand|result) '(\w+)' (?:expected )?at positions? [\d to]+ does not verify:\n")
-
-
-class OnnxVerifyException(VerifyException):
-    """An invalid op; the message is one sentence that starts with the op's name."""
+from onnxloom.dialects.onnx.op_errors import OnnxVerifyException, sentence
 
 
 class OnnxOp(IRDLOperation):
@@ -43,15 +38,6 @@ class OnnxOp(IRDLOperation):
     def emit_error(self, message: str, underlying_error: Exception) -> NoReturn:
         # The stock diagnostic prints the whole module into the exception.
         raise OnnxVerifyException(sentence(self, str(underlying_error))) from None
-
-
-def sentence(op: Operation, message: str) -> str:
-    """`onnx.Conv (node "c1"): operand W has type ...; expected ...`."""
-    node = op.attributes.get("onnx_node_name")
-    where = f" (node {node})" if node is not None else ""
-    text = _FIRST_LINE.sub(r"\1 \2 ", message)
-    text = text.removeprefix("Operation does not verify: ").replace("\n", " ").strip()
-    return f"{op.name}{where}: {text[:1].lower()}{text[1:]}"
 
 
 _OpT = TypeVar("_OpT", bound=OnnxOp)

@@ -42,14 +42,15 @@ SHAPES = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 def array_of_bits(element: Attribute, dtype: Any, shape: tuple[int, ...], seed: int) -> Array:
     """Any bits at all: subnormals, infinities, NaN payloads, both zeros."""
     count = math.prod(shape)
-    rng = np.random.default_rng(seed)
+    rng: Any = np.random.default_rng(seed)
     bits = {"int2": 2, "uint2": 2, "int4": 4, "uint4": 4, "float4_e2m1fn": 4, "bool": 1}.get(dtype.name, 8)
     if dtype.name.startswith("float6"):
         bits = 6
-    raw = rng.integers(0, 1 << bits, count * dtype.itemsize, dtype=np.uint8)
+    raw: Array = rng.integers(0, 1 << bits, count * dtype.itemsize, dtype=np.uint8)
     if dtype.name in ("int2", "int4"):
-        return (raw.astype(np.int8) - (1 << (bits - 1))).astype(dtype).reshape(shape)
-    return raw.view(dtype).reshape(shape)
+        raw = (raw.astype(np.int8) - (1 << (bits - 1))).astype(dtype)
+    found: Array = raw.view(dtype)
+    return found.reshape(shape)
 
 
 def bits_of(array: Array) -> bytes:
@@ -171,7 +172,7 @@ def test_what_is_not_a_constant_has_no_value():
 
 def test_result_type_must_fit_the_value():
     op = ConstantOp.create(
-        result_types=[TensorType(f32, [3])], properties={"value": constant_attr(np.float32([1, 2]))}
+        result_types=[TensorType(f32, [3])], properties={"value": constant_attr(np.array([1, 2], np.float32))}
     )
     with pytest.raises(VerifyException, match=r"onnx.Constant: result output has type tensor<3xf32>"):
         op.verify()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
@@ -38,7 +37,8 @@ def save_model(path: Path, **weights: Array) -> Path:
     node = helper.make_node("Identity", ["x"], ["y"])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [16])
     tensors = [numpy_helper.from_array(array, name) for name, array in weights.items()]
-    onnx.save(helper.make_model(helper.make_graph([node], "g", [x], [y], tensors)), path)
+    model = helper.make_model(helper.make_graph([node], "g", [x], [y], tensors))
+    path.write_bytes(model.SerializeToString())
     return path
 
 
