@@ -95,12 +95,11 @@ class _Exporter:
 
     def export(self) -> Exported:
         latest = self._graph()
-        used = _used_domains(latest)
-        opset, graph = self._at_opset(latest)
+        domains, graph = self._at_opset(latest, self._domains(_used_domains(latest)))
         model = ModelProto()
         self._write_metadata(model)
         model.graph.CopyFrom(graph)
-        for domain, version in self._domains(used, opset).items():
+        for domain, version in domains.items():
             model.opset_import.add(domain=domain, version=version)
         needed = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
         original = _int(self.module, "onnx.ir_version", 10)
@@ -150,9 +149,8 @@ class _Exporter:
                 identities.append((value, name))
         return identities
 
-    def _at_opset(self, latest: GraphProto) -> tuple[int, GraphProto]:
+    def _at_opset(self, latest: GraphProto, domains: dict[str, int]) -> tuple[dict[str, int], GraphProto]:
         """The graph at the asked-for opset, else at the original one or the next that can express it."""
-        opset = self.opset or self.imports.get("", DEFAULT_OPSET)
         context = Downgrade(
             original=self.imports.get("", DEFAULT_OPSET),
             constant_of=self._constant_array,
@@ -163,13 +161,14 @@ class _Exporter:
             graph = GraphProto()
             graph.CopyFrom(latest)
             try:
-                _downgrade_graph(graph, opset, context)
+                _downgrade_graph(graph, domains, context)
             except NotExpressible as error:
-                if self.opset is not None:
+                opset = domains[error.domain]
+                if self.opset is not None and error.domain == "":
                     raise PassError(f"onnx export: opset {opset} cannot express {error}") from None
-                opset = max(error.needs, opset + 1)
+                domains[error.domain] = max(error.needs, opset + 1)
             else:
-                return opset, graph
+                return domains, graph
 
     def _constant_array(self, name: str) -> Array | None:
         value = self.constants.get(name)
@@ -181,10 +180,11 @@ class _Exporter:
         self.added.append(name)
         return name
 
-    def _domains(self, used: set[str], opset: int) -> dict[str, int]:
+    def _domains(self, used: set[str]) -> dict[str, int]:
+        """The versions to try first."""
         domains = {domain: version for domain, version in self.imports.items() if domain in used}
         if "" in used or not self.imports:
-            domains[""] = opset
+            domains[""] = self.opset or self.imports.get("", DEFAULT_OPSET)
         for domain in sorted(used - domains.keys()):
             is_standard = any(domain == standard for standard, _ in onnx.OPS_BY_NAME)
             domains[domain] = latest_opset(domain) if is_standard else 1
@@ -270,15 +270,12 @@ class _ModelWriter(NodeWriter):
         graph.initializer.add(name=name)
 
 
-def _downgrade_graph(graph: GraphProto, opset: int, context: Downgrade) -> None:
+def _downgrade_graph(graph: GraphProto, domains: Mapping[str, int], context: Downgrade) -> None:
+    for inner in inner_graphs(graph):
+        _downgrade_graph(inner, domains, context)
     for index, node in enumerate(graph.node):
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _downgrade_graph(attribute.g, opset, context)
-            for inner in attribute.graphs:
-                _downgrade_graph(inner, opset, context)
-        if node.domain == "":
-            downgrade_node(node, "", opset, node_title(node, index), context)
+        if (node.domain, node.op_type) in onnx.OPS_BY_NAME:
+            downgrade_node(node, node.domain, domains[node.domain], node_title(node, index), context)
 
 
 def original_opsets(module: ModuleOp) -> dict[str, int]:

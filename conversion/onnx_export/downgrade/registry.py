@@ -25,10 +25,11 @@ Adapter = Callable[[NodeProto, "Downgrade"], None]
 
 
 class NotExpressible(Exception):
-    """An op needs a newer opset; `needs` is the next one worth trying."""
+    """An op needs a newer opset of its domain; `needs` is the next one worth trying."""
 
-    def __init__(self, title: str, why: str, needs: int) -> None:
+    def __init__(self, title: str, why: str, domain: str, needs: int) -> None:
         super().__init__(f"{title}: {why}")
+        self.domain = domain
         self.needs = needs
 
 
@@ -125,7 +126,9 @@ def downgrade_node(node: NodeProto, domain: str, opset: int, title: str, context
                 try:
                     adapter(node, context)
                 except Refused as refused:
-                    raise NotExpressible(title, f"{refused}, which opset {opset} needs", below) from None
+                    raise NotExpressible(
+                        title, f"{refused}, which opset {opset} needs", domain, below
+                    ) from None
                 if node.op_type != op_type:
                     changed = True
                     latest = _schema_before(node.op_type, domain, below)
@@ -136,8 +139,11 @@ def downgrade_node(node: NodeProto, domain: str, opset: int, title: str, context
         schema = defs.get_schema(node.op_type, opset, domain)
     except defs.SchemaError:
         needs = _first_version(node.op_type, domain)
-        raise NotExpressible(title, f"{node.op_type} does not exist in opset {opset}", needs) from None
-    _fit(node, schema, latest, title, context)
+        raise NotExpressible(
+            title, f"{node.op_type} does not exist in opset {opset}", domain, needs
+        ) from None
+    if not schema.deprecated:
+        _fit(node, schema, latest, title, context)
 
 
 def _schema_before(name: str, domain: str, version: int) -> Schema:
@@ -168,14 +174,14 @@ def _fit(node: NodeProto, schema: Schema, latest: Schema, title: str, context: D
         if attribute.name in schema.attributes:
             continue
         if not _is_default(attribute, latest):
-            raise NotExpressible(title, f"attribute {attribute.name} came after it", needs)
+            raise NotExpressible(title, f"attribute {attribute.name} came after it", schema.domain, needs)
         take(node, attribute.name)
     _state_changed_defaults(node, schema, latest)
     for name, attribute in schema.attributes.items():
         if attribute.required and not any(a.name == name for a in node.attribute):
-            raise NotExpressible(title, f"attribute {name} is needed there", needs)
+            raise NotExpressible(title, f"attribute {name} is needed there", schema.domain, needs)
     if len(node.input) > schema.max_input or len(node.output) > schema.max_output:
-        raise NotExpressible(title, "it has more inputs or outputs than it takes there", needs)
+        raise NotExpressible(title, "it has more inputs or outputs than it takes there", schema.domain, needs)
     _check_types(node, schema, title, needs, context)
 
 
@@ -220,4 +226,4 @@ def _check_types(node: NodeProto, schema: Schema, title: str, needs: int, contex
         element = None if found is None else element_of(found)
         parameter = parameters[min(index, len(parameters) - 1)]
         if element is not None and parameter in allowed and element not in allowed[parameter]:
-            raise NotExpressible(title, f"it does not take {element} there", needs)
+            raise NotExpressible(title, f"it does not take {element} there", schema.domain, needs)
