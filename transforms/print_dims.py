@@ -67,7 +67,7 @@ def _element_text(element: Element) -> str:
         case bool():
             return str(element).lower()
         case Ratio(numerator, 1):
-            return f"{numerator}.0"
+            return f"float({numerator})"
         case Ratio(numerator, denominator):
             return f"({numerator})/{denominator}"
         case _:

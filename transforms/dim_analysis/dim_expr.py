@@ -34,6 +34,7 @@ class Symbol:
 
     @cached_property
     def sort_key(self) -> str:
+        """Symbols come before the other atoms."""
         return self.name
 
     def bounds(self) -> Bounds:
@@ -59,7 +60,7 @@ class FloorDiv:
 
     @cached_property
     def sort_key(self) -> str:
-        return f"({self.numerator})//({self.denominator})"
+        return f"~({self.numerator})//({self.denominator})"
 
     def bounds(self) -> Bounds:
         low, high = self.numerator.bounds()
@@ -87,7 +88,7 @@ class PositivePart:
 
     @cached_property
     def sort_key(self) -> str:
-        return f"max({self.argument}, 0)"
+        return f"~{self}"
 
     def bounds(self) -> Bounds:
         low, high = self.argument.bounds()
@@ -100,7 +101,7 @@ class PositivePart:
         yield from self.argument.symbols()
 
     def __str__(self) -> str:
-        return self.sort_key
+        return f"max({self.argument}, 0)"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Broadcast:
 
     @cached_property
     def sort_key(self) -> str:
-        return f"bcast({', '.join(map(str, self.dims))})"
+        return f"~{self}"
 
     def bounds(self) -> Bounds:
         return (0, None)
@@ -127,7 +128,7 @@ class Broadcast:
             yield from dim.symbols()
 
     def __str__(self) -> str:
-        return self.sort_key
+        return f"bcast({', '.join(map(str, self.dims))})"
 
 
 Atom: TypeAlias = Symbol | FloorDiv | PositivePart | Broadcast
@@ -286,6 +287,12 @@ class DimExpr:
 
     @cached_property
     def _text(self) -> str:
+        for monomial, coefficient in self.terms:
+            if coefficient == -1 and len(monomial) == 1 and isinstance(atom := monomial[0][0], PositivePart):
+                rest = self + DimExpr(((monomial, 1),), None)
+                other = rest - atom.argument
+                if monomial[0][1] == 1 and other.constant is not None:
+                    return f"min({rest}, {other})"
         return "".join(_term_text(m, c, index == 0) for index, (m, c) in enumerate(self.terms))
 
     def __repr__(self) -> str:

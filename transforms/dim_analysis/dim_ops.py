@@ -43,7 +43,7 @@ def positive_part(expr: DimExpr) -> DimExpr:
 
 
 def _is_nonnegative(expr: DimExpr, cases: int) -> bool:
-    """By its bounds, or by what it is with a `max(x, 0)` in it replaced by 0 and by `x`.
+    """By its bounds, or by those with a `max(x, 0)` in it replaced by 0 and by `x`, a division by a fraction.
 
     Of a maximum that is added, which is at least either, one of the two is enough.
     """
@@ -53,12 +53,24 @@ def _is_nonnegative(expr: DimExpr, cases: int) -> bool:
         return False
     # Subtracted ones first: those that are added then still count as a maximum.
     for monomial, coefficient in sorted(expr.terms, key=lambda term: term[1] > 0):
-        if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(atom := monomial[0][0], PositivePart):
-            where_zero = expr - DimExpr.of(atom) * coefficient
-            where_argument = where_zero + atom.argument * coefficient
+        if len(monomial) != 1 or monomial[0][1] != 1:
+            continue
+        atom = monomial[0][0]
+        without = expr - DimExpr.of(atom) * coefficient
+        if isinstance(atom, PositivePart):
             decide = any if coefficient > 0 else all
-            return decide(_is_nonnegative(case, cases - 1) for case in (where_zero, where_argument))
+            others = (without, without + atom.argument * coefficient)
+            return decide(_is_nonnegative(case, cases - 1) for case in others)
+        if isinstance(atom, FloorDiv) and (divisor := atom.denominator.constant) is not None:
+            return _is_nonnegative(_least_multiple(without, atom, coefficient, divisor), cases - 1)
     return False
+
+
+def _least_multiple(without: DimExpr, atom: FloorDiv, coefficient: int, divisor: int) -> DimExpr:
+    """Not below 0 only if `without + coefficient * atom` is not: bounds divisor times that, plus divisor - 1."""
+    # divisor * atom lies between numerator - (divisor - 1) and numerator.
+    slack = divisor - 1 if coefficient < 0 else (divisor - 1) * (1 - coefficient)
+    return without * divisor + atom.numerator * coefficient + slack
 
 
 def maximum(left: DimExpr, right: DimExpr) -> DimExpr:
@@ -117,8 +129,9 @@ def _floor_div_rest(rest: DimExpr, divisor: int) -> DimExpr:
 
 
 def ceil_div(numerator: DimExpr, denominator: DimExpr) -> DimExpr:
-    """`numerator / denominator`, rounded up."""
-    return -floor_div(-numerator, denominator)
+    """`numerator / denominator`, rounded up; the denominator is above 0."""
+    quotient = exact_quotient(numerator, denominator)
+    return floor_div(numerator + denominator - 1, denominator) if quotient is None else quotient
 
 
 def modulo(numerator: DimExpr, denominator: DimExpr) -> DimExpr:

@@ -40,6 +40,7 @@ def n(value: int) -> DimExpr:
         (floor_div(SEQ + 1, n(2)) * 3, "((seq+1)//2)*3"),
         (floor_div(SEQ, n(2)), "(seq//2)"),
         (positive_part(SEQ - 1), "max(seq-1, 0)"),
+        (minimum(SEQ, n(5)), "min(seq, 5)"),
         (broadcast([SEQ, BATCH]), "bcast(batch, seq)"),
     ],
 )
@@ -71,6 +72,14 @@ def test_a_cut_is_never_longer_than_the_whole():
     assert positive_part(positive_part(SEQ - 5) - SEQ).constant == 0
     assert minimum(minimum(SEQ, n(5)), SEQ) == minimum(SEQ, n(5))
     assert minimum(positive_part(SEQ - 3), positive_part(SEQ - 1)) == positive_part(SEQ - 3)
+
+
+def test_half_is_never_more_than_the_whole():
+    half = floor_div(SEQ, n(2))
+    assert positive_part(half - SEQ).constant == 0
+    assert positive_part(SEQ - half) == SEQ - half
+    assert positive_part(SEQ * 2 - half * 3) == SEQ * 2 - half * 3
+    assert positive_part(half * 3 - SEQ) != half * 3 - SEQ
 
 
 def test_stacked_strides_are_one_stride():

@@ -80,4 +80,5 @@ RULES: Final[dict[type[Operation], Rule]] = {
     onnx.CastOp: _cast,
     onnx.CastLikeOp: _cast_like,
     onnx.DropoutOp: _dropout,
+    onnx.StringConcatOp: _broadcast,
 }

@@ -88,4 +88,5 @@ RULES: Final[dict[type[Operation], Rule]] = {
     onnx.ScatterNDOp: like_first,
     onnx.TensorScatterOp: like_first,
     onnx.TriluOp: like_first,
+    onnx.RotaryEmbeddingOp: like_first,
 }
