@@ -146,6 +146,20 @@ class KernelBuilder:
             return product
         return self.insert(arith.MuliOp(product, self.index(known))).results[0]
 
+    def divide(self, size: SSAValue, by: int) -> SSAValue:
+        """A size divided by a number, rounded down."""
+        value = index_value(size)
+        if value is not None:
+            return self.index(value // by)
+        return self.insert(arith.DivUIOp(size, self.index(by))).results[0]
+
+    def static_size(self, size: SSAValue, what: str) -> int:
+        """A size known at compile time. Raises Declined otherwise."""
+        value = index_value(size)
+        if value is None:
+            raise Declined(f"{what} is not known at compile time")
+        return value
+
     def broadcast_dims(self, values: Sequence[SSAValue], result_type: Attribute) -> list[SSAValue]:
         """The dims of the broadcast of `values`; only dims the type leaves open are computed."""
         shape = ranked(result_type, "result").get_shape()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
-    index_value,
     rank_of,
     ranked,
     shape_of,
@@ -97,13 +95,6 @@ def lower_slice(op: onnx.SliceOp, inputs: Inputs, builder: KernelBuilder) -> Seq
     return [gather_copy(builder, data, type_, dims, sizes, strides, space[rank])]
 
 
-def _divided(builder: KernelBuilder, size: SSAValue, by: int) -> SSAValue:
-    value = index_value(size)
-    if value is not None:
-        return builder.index(value // by)
-    return builder.insert(arith.DivUIOp(size, builder.index(by))).results[0]
-
-
 def lower_depth_to_space(
     op: onnx.DepthToSpaceOp, inputs: Inputs, builder: KernelBuilder
 ) -> Sequence[SSAValue]:
@@ -111,7 +102,7 @@ def lower_depth_to_space(
     assert data is not None
     n, c, h, w = builder.dims(data)
     b = int_attr(op, "blocksize")
-    block, depth = builder.index(b), _divided(builder, c, b * b)
+    block, depth = builder.index(b), builder.divide(c, b * b)
     if str_attr(op, "mode", "DCR") == "DCR":
         split, perm = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
     else:
@@ -129,7 +120,7 @@ def lower_space_to_depth(
         raise Declined(f"SpaceToDepth of mode {str_attr(op, 'mode')} has no kernel")
     n, c, h, w = builder.dims(data)
     b = int_attr(op, "blocksize")
-    block, rows, cols = builder.index(b), _divided(builder, h, b), _divided(builder, w, b)
+    block, rows, cols = builder.index(b), builder.divide(h, b), builder.divide(w, b)
     moved = transposed(builder, builder.view(data, [n, c, rows, block, cols, block]), [0, 3, 5, 1, 2, 4])
     return [builder.view(moved, [n, builder.multiply([c, builder.index(b * b)]), rows, cols])]
 

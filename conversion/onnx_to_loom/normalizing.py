@@ -1,0 +1,154 @@
+"""How is an op written that first looks at a whole row and then changes each of its elements?
+
+Softmax and the normalizations: passes over the row as in a reduction, then one loop that writes. A row
+is contiguous, or strided when the axis is not the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.reducing import Pass
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
+
+Write = Callable[[Scalars, Scalar, Scalar, Sequence[Scalar], Sequence[Scalar]], Scalar]
+"""(scalars, element of storage type, its index, results of the passes, parameters) -> result."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A tensor that the written element also depends on."""
+
+    value: SSAValue
+    per_channel: bool
+    """One element per channel; else one per element of a row."""
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """What is computed of a row and written to each element."""
+
+    name: str
+    passes: Sequence[Pass]
+    write: Write
+    staged: Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar] | None = None
+    """(scalars, element, results so far) -> what is stored in the result before the last pass, which
+    then reads that; for values too dear to compute twice."""
+    row_results: Sequence[int] = field(default=())
+    """Passes whose result is an output of its own, one element per row."""
+
+
+def normalize_rows(
+    builder: KernelBuilder,
+    rule: Normalization,
+    source: SSAValue,
+    result_type: Attribute,
+    *,
+    rows: SSAValue,
+    channels: SSAValue,
+    chunks: SSAValue,
+    chunk: SSAValue,
+    parameters: Sequence[Parameter] = (),
+    row_outputs: Sequence[tuple[Attribute, Sequence[SSAValue]]] = (),
+) -> Sequence[SSAValue]:
+    """Rows of `chunks * chunk` contiguous elements.
+
+    Row `r` and chunk `c` of it belong to channel `(r % channels) * chunks + c`. `row_outputs` are type
+    and dims of the outputs that `rule.row_results` fills.
+    """
+    ins = [source, *(p.value for p in parameters)]
+    types = [result_type, *(t for t, _ in row_outputs)]
+    k = builder.kernel(rule.name, ins, types, 4)
+    n_rows, n_channels, n_chunks, length = k.sizes
+    width = k.mul(n_chunks, length)
+    with k.loop(n_rows) as row:
+        base = k.mul(row, width)
+        results = _passes(k, rule, width, lambda j: k.add(base, j))
+        group = k.mul(k.remainder(row, n_channels), n_chunks)
+        with k.loop(n_chunks) as c:
+            begin = k.mul(c, length)
+            hoisted = {
+                i: k.load(k.ins[1 + i], k.add(group, c)) for i, p in enumerate(parameters) if p.per_channel
+            }
+            with k.loop(length, parallel=True) as j:
+                place = k.add(begin, j)
+                params = [
+                    hoisted[i] if i in hoisted else k.load(k.ins[1 + i], place)
+                    for i in range(len(parameters))
+                ]
+                _write(k, rule, k.add(base, place), place, results, params)
+        for output, number in zip(k.outs[1:], rule.row_results, strict=True):
+            k.store(results[number], output, row)
+    outs = [builder.empty(result_type, builder.dims(source))]
+    outs += [builder.empty(t, dims) for t, dims in row_outputs]
+    inplace = [[0], *[[] for _ in row_outputs]] if result_type == source.type else None
+    return builder.launch(k, ins, outs, [rows, channels, chunks, chunk], inplace)
+
+
+def normalize_axis(
+    builder: KernelBuilder,
+    rule: Normalization,
+    source: SSAValue,
+    result_type: Attribute,
+    axis: int,
+) -> SSAValue:
+    """Rows along any axis, without parameters."""
+    dims = builder.dims(source)
+    outer = builder.multiply(dims[:axis])
+    inner = builder.multiply(dims[axis + 1 :])
+    one = builder.index(1)
+    if inner is one:
+        return normalize_rows(
+            builder, rule, source, result_type, rows=outer, channels=one, chunks=one, chunk=dims[axis]
+        )[0]
+    k = builder.kernel(f"{rule.name}_strided", [source], [result_type], 3)
+    n_outer, length, n_inner = k.sizes
+    with k.loop(n_outer) as o, k.loop(n_inner) as i:
+        base = k.add(k.mul(k.mul(o, length), n_inner), i)
+
+        def at(j: Scalar, base: Scalar = base) -> Scalar:
+            return k.add(base, k.mul(j, n_inner))
+
+        results = _passes(k, rule, length, at)
+        with k.loop(length, parallel=True) as j:
+            _write(k, rule, at(j), j, results, [])
+    return builder.launch(k, [source], [builder.empty(result_type, dims)], [outer, dims[axis], inner])[0]
+
+
+def _passes(
+    k: KernelBody, rule: Normalization, length: Scalar, at: Callable[[Scalar], Scalar]
+) -> Sequence[Scalar]:
+    results: list[Scalar] = []
+    for p, step in enumerate(rule.passes):
+        source = k.ins[0]
+        if rule.staged is not None and p == len(rule.passes) - 1:
+            with k.loop(length, parallel=True) as j:
+                k.store(rule.staged(k.scalars, k.load(source, at(j)), results), k.outs[0], at(j))
+            source = k.outs[0]
+
+        def body(
+            j: Scalar, acc: Sequence[Scalar], step: Pass = step, source: SSAValue = source
+        ) -> Sequence[Scalar]:
+            return step.step(k.scalars, acc, k.load(source, at(j)), j, results)
+
+        acc = k.reduce(length, step.init(k.scalars), body)
+        results.append(step.finish(k.scalars, acc, length, results))
+    return results
+
+
+def _write(
+    k: KernelBody,
+    rule: Normalization,
+    offset: Scalar,
+    index: Scalar,
+    results: Sequence[Scalar],
+    params: Sequence[Scalar],
+) -> None:
+    source = k.ins[0] if rule.staged is None else k.outs[0]
+    value = rule.write(k.scalars, k.load(source, offset), index, results, params)
+    k.store(value, k.outs[0], offset)

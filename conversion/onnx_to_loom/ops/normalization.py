@@ -1,0 +1,168 @@
+"""Ops that center and scale: LayerNormalization, RMSNormalization, Instance-, Group-, BatchNormalization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import Float64Type, TensorType, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    rank_of,
+    ranked,
+    reassociated,
+)
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.normalizing import Normalization, Parameter, normalize_rows
+from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
+from onnxloom.conversion.onnx_to_loom.reducing import Pass
+from onnxloom.conversion.onnx_to_loom.reductions import count_as
+from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import float_attr, int_attr
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
+
+
+def _wide(storage: Attribute) -> Attribute:
+    return storage if isinstance(storage, Float64Type) else f32
+
+
+def _mean_pass(wide: Attribute) -> Pass:
+    return Pass(
+        [wide],
+        lambda s: [s.const(0.0, wide)],
+        lambda s, acc, x, j, earlier: [reassociated(s.add(acc[0], s.widen(x)))],
+        lambda s, acc, count, earlier: s.divf(acc[0], count_as(s, count, wide)),
+    )
+
+
+def _inverse_deviation_pass(wide: Attribute, epsilon: float, centered: bool) -> Pass:
+    """1 / sqrt(mean((x - mean)^2) + epsilon), or of x^2 where nothing is subtracted."""
+
+    def step(
+        s: Scalars, acc: Sequence[Scalar], x: Scalar, j: Scalar, earlier: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        value = s.sub(s.widen(x), earlier[0]) if centered else s.widen(x)
+        return [reassociated(s.add(acc[0], s.mul(value, value)))]
+
+    def finish(s: Scalars, acc: Sequence[Scalar], count: Scalar, earlier: Sequence[Scalar]) -> Scalar:
+        variance = s.divf(acc[0], count_as(s, count, wide))
+        root = s.unary(xmath.SqrtOp, s.add_const(variance, epsilon))
+        return s.divf(s.const(1.0, wide), root)
+
+    return Pass([wide], lambda s: [s.const(0.0, wide)], step, finish)
+
+
+def _rule(
+    name: str, storage: Attribute, result: Attribute, epsilon: float, centered: bool, parameters: int
+) -> Normalization:
+    wide = _wide(storage)
+    passes = [_mean_pass(wide)] if centered else []
+    passes.append(_inverse_deviation_pass(wide, epsilon, centered))
+
+    def write(
+        s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], params: Sequence[Scalar]
+    ) -> Scalar:
+        value = s.sub(s.widen(x), r[0]) if centered else s.widen(x)
+        value = s.mul(value, r[-1])
+        if parameters > 0:
+            value = s.mul(value, s.float_to(params[0], wide))
+        if parameters > 1:
+            value = s.add(value, s.float_to(params[1], wide))
+        return s.float_to(value, result)
+
+    return Normalization(name, passes, write)
+
+
+def _covers(builder: KernelBuilder, parameter: SSAValue, data: SSAValue, axis: int) -> None:
+    if list(builder.dim_keys(parameter)) != list(builder.dim_keys(data)[axis:]):
+        raise Declined("scale or bias is not proven to have the normalized dims")
+
+
+def lower_layer_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """LayerNormalization with its optional outputs, RMSNormalization."""
+    data, *rest = inputs
+    assert data is not None
+    parameters = [p for p in rest if p is not None]
+    storage, result = buffer_element(data.type), buffer_element(op.results[0].type)
+    rank = rank_of(data)
+    axis = int_attr(op, "axis", -1) % rank
+    for parameter in parameters:
+        _covers(builder, parameter, data, axis)
+    if int_attr(op, "stash_type", 1) not in (1, 11):
+        raise Declined("a stash type other than float has no kernel")
+    centered = isinstance(op, onnx.LayerNormalizationOp)
+    name = "layer_norm" if centered else "rms_norm"
+    rule = _rule(name, storage, result, float_attr(op, "epsilon", 1e-5), centered, len(parameters))
+    dims, one = builder.dims(data), builder.index(1)
+    extra = [i for i, r in enumerate(op.results) if i and isinstance(r.type, TensorType) and r.uses]
+    row_outputs: list[tuple[Attribute, Sequence[SSAValue]]] = []
+    for i in extra:
+        type_ = ranked(op.results[i].type, "a result")
+        if buffer_element(type_) != _wide(storage):
+            raise Declined("Mean and InvStdDev of a type other than the stash type have no kernel")
+        row_dims = [*dims[:axis], *[one] * (rank - axis)]
+        row_outputs.append((type_, exact_dims(builder, type_, row_dims)))
+    rule = Normalization(rule.name, rule.passes, rule.write, row_results=[i - 1 for i in extra])
+    filled = normalize_rows(
+        builder, rule, data, op.results[0].type,
+        rows=builder.multiply(dims[:axis]), channels=one, chunks=one, chunk=builder.multiply(dims[axis:]),
+        parameters=[Parameter(p, per_channel=False) for p in parameters], row_outputs=row_outputs,
+    )  # fmt: skip
+    # Outputs that nothing reads stand for themselves.
+    made = dict(zip([0, *extra], filled, strict=True))
+    return [made.get(i, filled[0]) for i in range(len(op.results))]
+
+
+def lower_channel_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
+    """InstanceNormalization and GroupNormalization: scale and bias per channel."""
+    data, scale, bias = inputs
+    assert data is not None and scale is not None and bias is not None
+    storage, result = buffer_element(data.type), buffer_element(op.results[0].type)
+    n, c, *space = builder.dims(data)
+    one = builder.index(1)
+    grouped = isinstance(op, onnx.GroupNormalizationOp)
+    groups = builder.index(int_attr(op, "num_groups")) if grouped else c
+    chunks = builder.divide(c, int_attr(op, "num_groups")) if grouped else one
+    name = "group_norm" if grouped else "instance_norm"
+    rule = _rule(name, storage, result, float_attr(op, "epsilon", 1e-5), True, 2)
+    return normalize_rows(
+        builder, rule, data, op.results[0].type,
+        rows=builder.multiply([n, groups]), channels=groups, chunks=chunks, chunk=builder.multiply(space),
+        parameters=[Parameter(scale, per_channel=True), Parameter(bias, per_channel=True)],
+    )  # fmt: skip
+
+
+def lower_batch_norm(
+    op: onnx.BatchNormalizationOp, inputs: Inputs, builder: KernelBuilder
+) -> Sequence[SSAValue]:
+    """Inference: one multiplication and addition per element with statistics that are given."""
+    values = [v for v in inputs if v is not None]
+    if int_attr(op, "training_mode", 0) or len(values) != 5:
+        raise Declined("training-mode BatchNormalization has no kernel")
+    data, *stats = values
+    rank = rank_of(data)
+    one = builder.index(1)
+    views = stats
+    if rank > 2:
+        views = [builder.view(v, [builder.dim(v, 0), *[one] * (rank - 2)]) for v in stats]
+    epsilon = float_attr(op, "epsilon", 1e-5)
+
+    def body(s: Scalars, x: Sequence[Scalar]) -> Sequence[Scalar]:
+        value, scale, bias, mean, variance = (s.widen(v) for v in x)
+        wide = value.type
+        scale, bias, mean, variance = (s.float_to(v, wide) for v in (scale, bias, mean, variance))
+        root = s.unary(xmath.SqrtOp, s.add_const(variance, epsilon))
+        normal = s.mul(s.divf(s.sub(value, mean), root), scale)
+        return [s.float_to(s.add(normal, bias), x[0].type)]
+
+    (result,) = builder.map("batch_norm", [data, *views], [op.results[0].type], body)
+    return [result]
+
+
+layer_norm = lowering(onnx.LayerNormalizationOp, onnx.RMSNormalizationOp)(lower_layer_norm)
+channel_norm = lowering(onnx.InstanceNormalizationOp, onnx.GroupNormalizationOp)(lower_channel_norm)
+batch_norm = lowering(onnx.BatchNormalizationOp)(lower_batch_norm)
