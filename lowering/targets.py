@@ -20,9 +20,9 @@ class NumbaTarget(Target):
     name = "numba"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        from onnxloom.lowering.emit_python import kernel_source
+        from onnxloom.lowering.emit_python import emit_python
 
-        output.write(kernel_source(kernels_of(module, self.name)))
+        output.write(emit_python(kernels_of(module, self.name)))
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class LLVMTarget(Target):
     cpu: str = "host"
     """LLVM's name of the processor (`x86-64-v3`), or `host`: it decides which instructions may be used."""
 
+    triple: str = ""
+    """LLVM's name of the platform (`aarch64-unknown-linux-gnu`); this one if empty."""
+
     expand_math: bool = True
     """Replace math functions by vectorizable arithmetic first, as compiling does."""
 
@@ -43,7 +46,9 @@ class LLVMTarget(Target):
         from onnxloom.lowering.expand_math import expand_math
 
         host = CpuTarget.host()
-        target = host if self.cpu == "host" else CpuTarget(host.triple, self.cpu, "")
+        local = self.cpu == "host" and not self.triple
+        cpu = "" if self.cpu == "host" else self.cpu
+        target = host if local else CpuTarget(self.triple or host.triple, cpu, "")
         kernels = [kernel.clone() for kernel in kernels_of(module, self.name)]
         for kernel in kernels:
             if self.expand_math:

@@ -84,7 +84,8 @@ def test_made_up_inputs_depend_on_the_seed_alone(run: Callable[..., Any], model:
 
 def test_sizes_are_learnt_from_given_arrays(run: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "two.onnx"
-    text = '<ir_version: 10, opset_import: ["" : 21]> g (float[n] x, float[n] b) => (float[n] y) { y = Add(x, b) }'
+    header = '<ir_version: 10, opset_import: ["" : 21]>'
+    text = header + " g (float[n] x, float[n] b) => (float[n] y) { y = Add(x, b) }"
     onnx.save(onnx.parser.parse_model(text), path)
     np.save(tmp_path / "x.npy", np.ones(7, np.float32))
     code, out, _ = run("run", path, "--input", f"x={tmp_path / 'x.npy'}")

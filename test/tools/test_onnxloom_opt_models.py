@@ -1,0 +1,166 @@
+"""`onnxloom-opt` on ONNX models: reading, weights, pipes, targets, plug-ins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+ADD = '<ir_version: 10, opset_import: ["" : 21]> g (float[4] x) => (float[4] y) { y = Add(x, x) }'
+DRIVER = [sys.executable, "-m", "onnxloom.tools.onnxloom_opt"]
+
+
+def opt(
+    *args: object, data: bytes = b"", cwd: Path | None = None, code: int = 0
+) -> subprocess.CompletedProcess[bytes]:
+    done = subprocess.run([*DRIVER, *map(str, args)], input=data, capture_output=True, timeout=120, cwd=cwd)
+    assert done.returncode == code, done.stderr.decode()
+    return done
+
+
+def save_add(path: Path) -> Path:
+    onnx.save(onnx.parser.parse_model(ADD), path)
+    return path
+
+
+def save_weighty(path: Path, size: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    weights = np.arange(size, dtype=np.float32)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [size])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [size])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)]), path)
+    return weights
+
+
+def test_model_from_file_and_from_a_pipe(tmp_path: Path) -> None:
+    path = save_add(tmp_path / "m.onnx")
+    from_file = opt(path).stdout
+    assert b'"onnx.Add"' in from_file
+    assert opt(data=path.read_bytes()).stdout == from_file
+    assert opt("-f", "onnx", data=path.read_bytes()).stdout == from_file
+
+
+def test_text_through_a_pipe_finds_the_weights_of_the_model(tmp_path: Path) -> None:
+    weights = save_weighty(tmp_path / "m.onnx", 1000)
+    text = opt("m.onnx", cwd=tmp_path).stdout
+    assert b'#onnx.weights<"m.onnx", "w"' in text
+    assert opt(data=text, cwd=tmp_path).stdout == text
+    back = opt("-t", "onnx", data=text, cwd=tmp_path).stdout
+    stored = onnx.load_from_string(back).graph.initializer[0]
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(stored), weights)
+
+
+def test_weights_that_are_gone_are_missed_only_when_needed(tmp_path: Path) -> None:
+    save_weighty(tmp_path / "m.onnx", 1000)
+    text = opt("m.onnx", cwd=tmp_path).stdout
+    (tmp_path / "m.onnx").unlink()
+    assert opt(data=text, cwd=tmp_path).stdout == text
+    error = opt("-t", "onnx", data=text, cwd=tmp_path, code=1).stderr.decode()
+    assert "m.onnx" in error
+    assert error.count("\n") == 1
+
+
+def test_elided_weights_carry_no_data(tmp_path: Path) -> None:
+    save_weighty(tmp_path / "m.onnx", 1000)
+    text = opt("m.onnx", "--elide-weights", cwd=tmp_path).stdout.decode()
+    assert "#onnx.weights" not in text
+    assert "__elided__" in text
+
+
+def test_model_from_a_pipe_keeps_its_weights_in_a_file(tmp_path: Path) -> None:
+    weights = save_weighty(tmp_path / "m.onnx", 1000)
+    data = (tmp_path / "m.onnx").read_bytes()
+    (tmp_path / "m.onnx").unlink()
+    text = opt("--weights-out", "w.bin", data=data, cwd=tmp_path).stdout
+    assert b'#onnx.weights<"w.bin"' in text
+    back = opt("-t", "onnx", data=text, cwd=tmp_path).stdout
+    stored = onnx.load_from_string(back).graph.initializer[0]
+    np.testing.assert_array_equal(onnx.numpy_helper.to_array(stored), weights)
+
+
+def test_large_weights_are_never_read_to_print_or_to_fail(tmp_path: Path) -> None:
+    """500 MB, sparse on disk. Time is compared with the same run on a tiny model."""
+    save_weighty(tmp_path / "small.onnx", 1000)
+    size = 500 * 1024 * 1024
+    tensor = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[size // 4])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="w.bin")
+    with (tmp_path / "w.bin").open("wb") as file:
+        file.truncate(size)
+    model = onnx.load(tmp_path / "small.onnx")
+    model.graph.initializer[0].CopyFrom(tensor)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = size // 4
+    (tmp_path / "large.onnx").write_bytes(model.SerializeToString())
+
+    def seconds(name: str, *args: str, code: int = 0) -> float:
+        start = time.perf_counter()
+        opt(name, *args, cwd=tmp_path, code=code)
+        return time.perf_counter() - start
+
+    for args, code in (((), 0), (("-p", "shape-inference,fuse-ops"), 0), (("-t", "numba"), 1)):
+        small = min(seconds("small.onnx", *args, code=code) for _ in range(3))
+        large = min(seconds("large.onnx", *args, code=code) for _ in range(3))
+        assert large < small + 0.5
+
+
+def test_target_onnx_is_binary_and_loads(tmp_path: Path) -> None:
+    path = save_add(tmp_path / "m.onnx")
+    opt(path, "-t", "onnx", "-o", tmp_path / "out.onnx")
+    model = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(model)
+    assert [node.op_type for node in model.graph.node] == ["Add"]
+    opt(path, "-t", "onnx{opset=18}", "-o", tmp_path / "out.onnx")
+    assert onnx.load(tmp_path / "out.onnx").opset_import[0].version == 18
+
+
+def test_missing_kernels_are_one_line(tmp_path: Path) -> None:
+    path = save_add(tmp_path / "m.onnx")
+    for target in ("llvm", "numba"):
+        error = opt(path, "-t", target, code=1).stderr.decode()
+        assert "has no kernels (convert-onnx-to-loom makes them)" in error
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("raise ValueError('at import')", "ValueError: at import (line 1)"),
+        ("def broken(:", "SyntaxError"),
+        ("x = 1", "defines no fusion kind"),
+    ],
+)
+def test_plug_in_that_fails_is_one_line(tmp_path: Path, source: str, said: str) -> None:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(source)
+    error = opt("--load-plugin", plugin, data=b"builtin.module {}", code=1).stderr.decode()
+    assert str(plugin) in error
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_damaged_model_on_a_pipe_is_one_line(tmp_path: Path) -> None:
+    data = save_add(tmp_path / "m.onnx").read_bytes()
+    error = opt(data=data[:-7], code=1).stderr.decode()
+    assert error.startswith("<stdin>: error: ")
+    assert error.count("\n") == 1
+
+
+def test_reading_from_a_named_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.mlir")
+    with subprocess.Popen([*DRIVER, str(tmp_path / "pipe.mlir")], stdout=subprocess.PIPE) as driver:
+        (tmp_path / "pipe.mlir").write_text("func.func @f() {\n  func.return\n}")
+        assert driver.stdout is not None
+        assert b"func.func @f()" in driver.stdout.read()
+    assert driver.returncode == 0
