@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,16 +14,18 @@ import onnx
 import onnx.parser
 import pytest
 
+from onnxloom.tools.testing.run_line import Command, run_command
+
 ADD = '<ir_version: 10, opset_import: ["" : 21]> g (float[4] x) => (float[4] y) { y = Add(x, x) }'
 DRIVER = [sys.executable, "-m", "onnxloom.tools.onnxloom_opt"]
 
 
-def opt(
-    *args: object, data: bytes = b"", cwd: Path | None = None, code: int = 0
-) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run([*DRIVER, *map(str, args)], input=data, capture_output=True, timeout=120, cwd=cwd)
-    assert done.returncode == code, done.stderr.decode()
-    return done
+def opt(*args: object, data: bytes = b"", cwd: Path | None = None, code: int = 0) -> tuple[bytes, str]:
+    """stdout and stderr of the driver, run in process."""
+    with contextlib.chdir(cwd or Path.cwd()):
+        returned, out, err = run_command(Command("onnxloom-opt", tuple(map(str, args))), data)
+    assert returned == code, err.decode()
+    return out, err.decode()
 
 
 def save_add(path: Path) -> Path:
@@ -45,35 +48,35 @@ def save_weighty(path: Path, size: int) -> np.ndarray[tuple[int], np.dtype[np.fl
 
 def test_model_from_file_and_from_a_pipe(tmp_path: Path) -> None:
     path = save_add(tmp_path / "m.onnx")
-    from_file = opt(path).stdout
+    from_file = opt(path)[0]
     assert b'"onnx.Add"' in from_file
-    assert opt(data=path.read_bytes()).stdout == from_file
-    assert opt("-f", "onnx", data=path.read_bytes()).stdout == from_file
+    assert opt(data=path.read_bytes())[0] == from_file
+    assert opt("-f", "onnx", data=path.read_bytes())[0] == from_file
 
 
 def test_text_through_a_pipe_finds_the_weights_of_the_model(tmp_path: Path) -> None:
     weights = save_weighty(tmp_path / "m.onnx", 1000)
-    text = opt("m.onnx", cwd=tmp_path).stdout
+    text = opt("m.onnx", cwd=tmp_path)[0]
     assert b'#onnx.weights<"m.onnx", "w"' in text
-    assert opt(data=text, cwd=tmp_path).stdout == text
-    back = opt("-t", "onnx", data=text, cwd=tmp_path).stdout
+    assert opt(data=text, cwd=tmp_path)[0] == text
+    back = opt("-t", "onnx", data=text, cwd=tmp_path)[0]
     stored = onnx.load_from_string(back).graph.initializer[0]
     np.testing.assert_array_equal(onnx.numpy_helper.to_array(stored), weights)
 
 
 def test_weights_that_are_gone_are_missed_only_when_needed(tmp_path: Path) -> None:
     save_weighty(tmp_path / "m.onnx", 1000)
-    text = opt("m.onnx", cwd=tmp_path).stdout
+    text = opt("m.onnx", cwd=tmp_path)[0]
     (tmp_path / "m.onnx").unlink()
-    assert opt(data=text, cwd=tmp_path).stdout == text
-    error = opt("-t", "onnx", data=text, cwd=tmp_path, code=1).stderr.decode()
+    assert opt(data=text, cwd=tmp_path)[0] == text
+    error = opt("-t", "onnx", data=text, cwd=tmp_path, code=1)[1]
     assert "m.onnx" in error
     assert error.count("\n") == 1
 
 
 def test_elided_weights_carry_no_data(tmp_path: Path) -> None:
     save_weighty(tmp_path / "m.onnx", 1000)
-    text = opt("m.onnx", "--elide-weights", cwd=tmp_path).stdout.decode()
+    text = opt("m.onnx", "--elide-weights", cwd=tmp_path)[0].decode()
     assert "#onnx.weights" not in text
     assert "__elided__" in text
 
@@ -82,9 +85,9 @@ def test_model_from_a_pipe_keeps_its_weights_in_a_file(tmp_path: Path) -> None:
     weights = save_weighty(tmp_path / "m.onnx", 1000)
     data = (tmp_path / "m.onnx").read_bytes()
     (tmp_path / "m.onnx").unlink()
-    text = opt("--weights-out", "w.bin", data=data, cwd=tmp_path).stdout
+    text = opt("--weights-out", "w.bin", data=data, cwd=tmp_path)[0]
     assert b'#onnx.weights<"w.bin"' in text
-    back = opt("-t", "onnx", data=text, cwd=tmp_path).stdout
+    back = opt("-t", "onnx", data=text, cwd=tmp_path)[0]
     stored = onnx.load_from_string(back).graph.initializer[0]
     np.testing.assert_array_equal(onnx.numpy_helper.to_array(stored), weights)
 
@@ -128,7 +131,7 @@ def test_target_onnx_is_binary_and_loads(tmp_path: Path) -> None:
 def test_missing_kernels_are_one_line(tmp_path: Path) -> None:
     path = save_add(tmp_path / "m.onnx")
     for target in ("llvm", "numba"):
-        error = opt(path, "-t", target, code=1).stderr.decode()
+        error = opt(path, "-t", target, code=1)[1]
         assert "has no kernels (convert-onnx-to-loom makes them)" in error
         assert error.count("\n") == 1
 
@@ -144,7 +147,7 @@ def test_missing_kernels_are_one_line(tmp_path: Path) -> None:
 def test_plug_in_that_fails_is_one_line(tmp_path: Path, source: str, said: str) -> None:
     plugin = tmp_path / "plugin.py"
     plugin.write_text(source)
-    error = opt("--load-plugin", plugin, data=b"builtin.module {}", code=1).stderr.decode()
+    error = opt("--load-plugin", plugin, data=b"builtin.module {}", code=1)[1]
     assert str(plugin) in error
     assert said in error
     assert error.count("\n") == 1
@@ -152,7 +155,7 @@ def test_plug_in_that_fails_is_one_line(tmp_path: Path, source: str, said: str) 
 
 def test_damaged_model_on_a_pipe_is_one_line(tmp_path: Path) -> None:
     data = save_add(tmp_path / "m.onnx").read_bytes()
-    error = opt(data=data[:-7], code=1).stderr.decode()
+    error = opt(data=data[:-7], code=1)[1]
     assert error.startswith("<stdin>: error: ")
     assert error.count("\n") == 1
 

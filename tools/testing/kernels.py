@@ -25,22 +25,29 @@ def parse_kernels(text: str) -> list[KernelOp]:
     return [op for op in module.ops if isinstance(op, KernelOp)]
 
 
-def elementwise_text(name: str, inputs: Sequence[str], output: str, body: str) -> str:
-    """A kernel that maps `body` over buffers: it reads %a, %b, ... of the types `inputs`, makes %r."""
+def elementwise_text(name: str, inputs: Sequence[str], outputs: Sequence[tuple[str, str]]) -> str:
+    """A kernel that maps scalar code over buffers.
+
+    It reads %a, %b, ... of the types `inputs`. Each output is a type and the ops that make `{r}`, which
+    stands for a name of its own.
+    """
     letters = "abcdefgh"[: len(inputs)]
     arguments = [f"%{v}s: memref<?x{t}>" for v, t in zip(letters, inputs, strict=True)]
-    arguments += [f"%rs: memref<?x{output}>", "%n: index"]
+    arguments += [f"%r{k}s: memref<?x{kind}>" for k, (kind, _) in enumerate(outputs)]
     loads = [f"%{v} = memref.load %{v}s[%i] : memref<?x{t}>" for v, t in zip(letters, inputs, strict=True)]
-    access = ", ".join(['"read"'] * len(inputs) + ['"write"'])
+    access = ", ".join(['"read"'] * len(inputs) + ['"write"'] * len(outputs))
+    stores = [
+        f"{body.replace('{r}', f'%r{k}')} memref.store %r{k}, %r{k}s[%i] : memref<?x{kind}>"
+        for k, (kind, body) in enumerate(outputs)
+    ]
     return f"""
     "loom.kernel"() <{{sym_name = "{name}", access = [{access}]}}> ({{
-    ^bb0({", ".join(arguments)}):
+    ^bb0({", ".join(arguments)}, %n: index):
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       scf.for %i = %c0 to %n step %c1 {{
         {" ".join(loads)}
-        {body}
-        memref.store %r, %rs[%i] : memref<?x{output}>
+        {" ".join(stores)}
       }} {{loom.parallel}}
       "loom.end"() : () -> ()
     }}) : () -> ()
@@ -48,8 +55,8 @@ def elementwise_text(name: str, inputs: Sequence[str], output: str, body: str) -
 
 
 def elementwise_kernel(name: str, inputs: Sequence[str], output: str, body: str) -> KernelOp:
-    """`elementwise_text` as an op."""
-    (kernel,) = parse_kernels(elementwise_text(name, inputs, output, body))
+    """A kernel with one output, whose scalar `body` makes %r."""
+    (kernel,) = parse_kernels(elementwise_text(name, inputs, [(output, body.replace("%r", "{r}"))]))
     return kernel
 
 

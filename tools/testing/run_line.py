@@ -86,7 +86,7 @@ def run(commands: Sequence[Command]) -> Outcome:
     """Run a pipeline; every command must succeed (fail, after `not`), as under `set -o pipefail`."""
     data, log, ok = b"", "", True
     for command in commands:
-        code, out, err = _run_one(command, data)
+        code, out, err = run_command(command, data)
         failed = (code == 0) if command.negated else (code != 0)
         if failed:
             ok = False
@@ -151,7 +151,8 @@ def _command(words: list[str]) -> Command | None:
     return Command(words[0], tuple(arguments), negated, stdout_file, stderr_file, merge)
 
 
-def _run_one(command: Command, data: bytes) -> tuple[int, bytes, bytes]:
+def run_command(command: Command, data: bytes = b"") -> tuple[int, bytes, bytes]:
+    """Exit code, stdout and stderr of one command that reads `data`."""
     out = io.BytesIO()
     err = out if command.merge_stderr else io.BytesIO()
     stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
