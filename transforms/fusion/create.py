@@ -77,6 +77,13 @@ class _Candidate:
     key: tuple[int, int, int, int]
 
 
+@dataclass(frozen=True)
+class _Built:
+    fused: FusedOp
+    ops: Sequence[Operation]
+    """The ops it took the place of."""
+
+
 class _Creation:
     def __init__(self, module: Operation, helpers: Sequence[Helper], report: FusionReport):
         self.module = module
@@ -124,44 +131,37 @@ class _Creation:
         assert op.parent is not None
         return (self.blocks[op.parent], self.order.position(op))
 
-    def build(self, winners: list[_Candidate]) -> tuple[list[FusedOp], list[_Candidate]]:
-        built: list[FusedOp] = []
+    def build(self, winners: list[_Candidate]) -> tuple[list[_Built], list[_Candidate]]:
+        built: list[_Built] = []
         failed: list[_Candidate] = []
         for candidate in sorted(winners, key=lambda c: c.key[2:]):
             chain = chain_of(candidate.match, candidate.anchor)
-            facts = [(result, result.uses.get_length() > 0) for result in candidate.match.results]
             rewriter = PatternRewriter(candidate.anchor)
             fused = candidate.match.helper.fuse(candidate.match, rewriter, self.order)
             if isinstance(fused, Miss):
                 self.misses.setdefault(candidate.anchor, {})[candidate.match.helper.kind] = fused
                 failed.append(candidate)
                 continue
-            for (old, _), fresh in zip(facts, fused.results, strict=True):
+            for old, fresh in zip(candidate.match.results, fused.results, strict=True):
                 self.dims.transfer(old, fresh)
-            built.append(fused)
+            built.append(_Built(fused, candidate.match.ops))
             self.chains.append((fused, chain))
         return built, failed
 
-    def affected(self, built: Sequence[FusedOp], dropped: Sequence[_Candidate]) -> list[Operation]:
-        """The anchors to look at again."""
-        again: dict[Operation, None] = {}
-        for candidate in dropped:
-            again.update((op, None) for op in candidate.match.ops)
-        for fused in built:
-            again.update((v.owner, None) for v in fused.operands if isinstance(v.owner, Operation))
-            again.update((use.operation, None) for v in fused.results for use in v.uses)
-        for candidate_op in list(again):
-            again.update((op, None) for op in self.left_to(candidate_op))
+    def affected(self, built: Sequence[_Built], dropped: Sequence[_Candidate]) -> list[Operation]:
+        """The anchors to look at again.
+
+        Those of dropped matches, the neighbours of what was built, and those that left their match to an
+        op of it and are not in it.
+        """
+        again: dict[Operation, None] = {candidate.anchor: None for candidate in dropped}
+        for made in built:
+            again.update((v.owner, None) for v in made.fused.operands if isinstance(v.owner, Operation))
+            again.update((use.operation, None) for v in made.fused.results for use in v.uses)
+            for op in made.ops:
+                again.update((waiting, None) for waiting in self.waiting.pop(op, ()))
         alive = [op for op in again if op.parent is not None and op.parent in self.blocks]
         return sorted(alive, key=self.place)
-
-    def left_to(self, owner: Operation) -> Iterator[Operation]:
-        """The anchors that left their match to `owner`, and those that left theirs to them."""
-        pending = self.waiting.pop(owner, [])
-        while pending:
-            op = pending.pop()
-            yield op
-            pending.extend(self.waiting.pop(op, []))
 
     def write_report(self) -> None:
         blocks: dict[Block, int] = {}

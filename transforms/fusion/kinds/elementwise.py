@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import ClassVar, Final, Self, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
@@ -37,6 +38,9 @@ MAX_INPUTS: Final = 16
 """Tensors read by one kernel, constants with more than one element included."""
 
 MAX_RESULTS: Final = 8
+
+MAX_READERS: Final = 64
+"""Readers of one value up to which they leave the match to its producer; keeps detection linear."""
 
 SMALL_LOOP: Final = 4096
 """Elements below which computing a cheap smaller value again costs less than a launch."""
@@ -144,6 +148,8 @@ class _Walk:
         for operand in anchor.operands:
             producer = producer_in(block, operand)
             if producer is None or scalar_semantics(producer) is None:
+                continue
+            if len(tuple(islice(operand.uses, MAX_READERS + 1))) > MAX_READERS:
                 continue
             if not self._has_full_shape(operand) or _unfit(producer, self.dims) is not None:
                 continue
