@@ -9,48 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-import ml_dtypes
-import numpy as np
 from llvmlite import ir
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.errors import PassError
+from onnxloom.lowering.constants import constant_bits, float_constant, int_constant
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler, is_index
 from onnxloom.lowering.emit_llvm.types import is_bool, value_type
-from onnxloom.lowering.small_floats import SmallFloat, small_float
-
-_NUMPY_NAMES = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "f8e4m3fn": ml_dtypes.float8_e4m3fn,
-    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "f8e5m2": ml_dtypes.float8_e5m2,
-    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-}
-
-
-def constant_bits(value: float, form: SmallFloat) -> int:
-    """The bits of `value` in a narrow format."""
-    array = np.array(value, np.float64).astype(_NUMPY_NAMES[form.name])
-    return int(array.view(np.uint16 if form.width == 16 else np.uint8))
-
-
-def float_constant(value: SSAValue) -> float | None:
-    """The number an `arith.constant` of float type holds, None for any other value."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, FloatAttr):
-        return None
-    return cast("FloatAttr[Any]", op.value).value.data
-
-
-def int_constant(value: SSAValue) -> int | None:
-    """The number an `arith.constant` of integer or index type holds, None for any other value."""
-    op = value.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, IntegerAttr):
-        return None
-    return cast("IntegerAttr[Any]", op.value).value.data
+from onnxloom.lowering.small_floats import small_float
 
 
 def _constant(f: FunctionEmitter, op: Operation) -> None:
@@ -123,10 +90,17 @@ def _is_number(value: SSAValue) -> bool:
     return constant is not None and not math.isnan(constant)
 
 
-def _number_extreme(intrinsic: str) -> Handler:
+def _number_extreme(predicate: str, intrinsic: str) -> Handler:
+    """Maximum or minimum that prefers a number to NaN."""
+
     def emit(f: FunctionEmitter, op: Operation) -> None:
-        result = op.results[0]
-        f[result] = f.convert(f.intrinsic(intrinsic, [f.wide(v) for v in op.operands]), result.type)
+        b, result = f.builder, op.results[0]
+        x, y = (f.wide(v) for v in op.operands)
+        if any(v in f.carried for v in op.operands):
+            f[result] = f.convert(f.intrinsic(intrinsic, [x, y]), result.type)
+            return
+        value = b.select(b.fcmp_ordered(predicate, x, y), x, y)
+        f[result] = f.convert(b.select(b.fcmp_unordered("uno", y, y), x, value), result.type)
 
     return emit
 
@@ -294,8 +268,8 @@ HANDLERS: dict[type[Operation], Handler] = {
     arith.NegfOp: _negf,
     arith.MaximumfOp: _extreme(">", "llvm.maximum"),
     arith.MinimumfOp: _extreme("<", "llvm.minimum"),
-    arith.MaxnumfOp: _number_extreme("llvm.maxnum"),
-    arith.MinnumfOp: _number_extreme("llvm.minnum"),
+    arith.MaxnumfOp: _number_extreme(">", "llvm.maxnum"),
+    arith.MinnumfOp: _number_extreme("<", "llvm.minnum"),
     arith.AddiOp: _wrapping("add"),
     arith.SubiOp: _wrapping("sub"),
     arith.MuliOp: _wrapping("mul"),

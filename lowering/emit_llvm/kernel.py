@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import llvmlite.binding as llvm
 from llvmlite import ir
 
 from onnxloom.dialects.loom.kernel import KernelOp
@@ -68,3 +69,19 @@ def kernel_module(kernels: Iterable[KernelOp], target: CpuTarget) -> ir.Module:
     for kernel in kernels:
         emit_kernel(module, kernel, kernel.sym_name.data, target)
     return module
+
+
+def assembly(kernels: Iterable[KernelOp], target: CpuTarget) -> str:
+    """Optimised assembly text of `kernels` for `target`.
+
+    Raises:
+        RuntimeError: this build of LLVM has no such target, or the IR is not valid.
+    """
+    module = llvm.parse_assembly(str(kernel_module(kernels, target)))
+    module.verify()
+    machine = target.machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_assembly(module)

@@ -1,6 +1,7 @@
 """tanh and erf in f32: odd rational functions x P(x**2) / Q(x**2) up to where the result rounds to 1.
 
-The error reaches 5 ulp where the result is just below 1 (3e-7), 1 ulp root mean square. Q(0) is 1, so that the result for a denormal x is P(0) x. The coefficients are minimax fits of our own.
+The error reaches 5 ulp where the result is just below 1 (3e-7 there); its root mean square is 1 ulp. Q(0)
+is 1, so that the result for a denormal x is P(0) x. The coefficients are minimax fits of our own.
 """
 
 from __future__ import annotations

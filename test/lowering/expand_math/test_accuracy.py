@@ -20,26 +20,62 @@ _INF, _NAN = math.inf, math.nan
 # function: (f64 reference, bound in ulp, (input, exact result))
 CASES: dict[str, tuple[Callable[[Array], Array], float, list[tuple[float, float]]]] = {
     "exp": (np.exp, 1.5, [(0.0, 1.0), (_INF, _INF), (-_INF, 0.0), (88.8, _INF), (-104.5, 0.0)]),
-    "exp2": (np.exp2, 1.5, [(0.0, 1.0), (_INF, _INF), (-_INF, 0.0), (127.0, 2.0**127), (-149.0, 2.0**-149), (128.0, _INF)]),
-    "expm1": (np.expm1, 2.0, [(0.0, 0.0), (-0.0, -0.0), (_INF, _INF), (-_INF, -1.0), (-100.0, -1.0), (1e-44, 1e-44)]),
-    "sinh": (np.sinh, 2.5, [(0.0, 0.0), (-0.0, -0.0), (_INF, _INF), (-_INF, -_INF), (89.5, _INF), (1e-44, 1e-44)]),
+    "exp2": (
+        np.exp2,
+        1.5,
+        [(0.0, 1.0), (_INF, _INF), (-_INF, 0.0), (127.0, 2.0**127), (-149.0, 2.0**-149), (128.0, _INF)],
+    ),
+    "expm1": (
+        np.expm1,
+        2.0,
+        [(0.0, 0.0), (-0.0, -0.0), (_INF, _INF), (-_INF, -1.0), (-100.0, -1.0), (1e-44, 1e-44)],
+    ),
+    "sinh": (
+        np.sinh,
+        2.5,
+        [(0.0, 0.0), (-0.0, -0.0), (_INF, _INF), (-_INF, -_INF), (89.5, _INF), (1e-44, 1e-44)],
+    ),
     "cosh": (np.cosh, 2.0, [(0.0, 1.0), (_INF, _INF), (-_INF, _INF), (89.5, _INF), (1e-30, 1.0)]),
-    "log": (np.log, 1.5, [(1.0, 0.0), (0.0, -_INF), (-0.0, -_INF), (_INF, _INF), (-1.0, _NAN), (-_INF, _NAN), (-1e-45, _NAN)]),
-    "log2": (np.log2, 2.0, [(1.0, 0.0), (8.0, 3.0), (2.0**-149, -149.0), (0.0, -_INF), (_INF, _INF), (-1.0, _NAN)]),
+    "log": (
+        np.log,
+        1.5,
+        [(1.0, 0.0), (0.0, -_INF), (-0.0, -_INF), (_INF, _INF), (-1.0, _NAN), (-_INF, _NAN), (-1e-45, _NAN)],
+    ),
+    "log2": (
+        np.log2,
+        2.0,
+        [(1.0, 0.0), (8.0, 3.0), (2.0**-149, -149.0), (0.0, -_INF), (_INF, _INF), (-1.0, _NAN)],
+    ),
     "log10": (np.log10, 2.0, [(1.0, 0.0), (0.0, -_INF), (_INF, _INF), (-1.0, _NAN)]),
-    "log1p": (np.log1p, 2.0, [(0.0, 0.0), (-0.0, -0.0), (-1.0, -_INF), (-1.5, _NAN), (_INF, _INF), (-_INF, _NAN), (1e-44, 1e-44)]),
+    "log1p": (
+        np.log1p,
+        2.0,
+        [(0.0, 0.0), (-0.0, -0.0), (-1.0, -_INF), (-1.5, _NAN), (_INF, _INF), (-_INF, _NAN), (1e-44, 1e-44)],
+    ),
     "asinh": (np.arcsinh, 3.0, [(0.0, 0.0), (-0.0, -0.0), (_INF, _INF), (-_INF, -_INF)]),
     "acosh": (np.arccosh, 3.0, [(1.0, 0.0), (_INF, _INF), (0.5, _NAN), (-5.0, _NAN), (-_INF, _NAN)]),
-    "atanh": (np.arctanh, 3.0, [(0.0, 0.0), (-0.0, -0.0), (1.0, _INF), (-1.0, -_INF), (1.5, _NAN), (_INF, _NAN), (1e-44, 1e-44)]),
-    "tanh": (np.tanh, 5.0, [(0.0, 0.0), (-0.0, -0.0), (_INF, 1.0), (-_INF, -1.0), (9.1, 1.0), (-20.0, -1.0), (1e-44, 1e-44)]),
-    "erf": (np.vectorize(math.erf), 5.0, [(0.0, 0.0), (-0.0, -0.0), (_INF, 1.0), (-_INF, -1.0), (4.0, 1.0), (-9.0, -1.0)]),
+    "atanh": (
+        np.arctanh,
+        3.0,
+        [(0.0, 0.0), (-0.0, -0.0), (1.0, _INF), (-1.0, -_INF), (1.5, _NAN), (_INF, _NAN), (1e-44, 1e-44)],
+    ),
+    "tanh": (
+        np.tanh,
+        5.0,
+        [(0.0, 0.0), (-0.0, -0.0), (_INF, 1.0), (-_INF, -1.0), (9.1, 1.0), (-20.0, -1.0), (1e-44, 1e-44)],
+    ),
+    "erf": (
+        np.vectorize(math.erf),
+        5.0,
+        [(0.0, 0.0), (-0.0, -0.0), (_INF, 1.0), (-_INF, -1.0), (4.0, 1.0), (-9.0, -1.0)],
+    ),
     "sin": (np.sin, 2.0, [(0.0, 0.0), (-0.0, -0.0), (_INF, _NAN), (-_INF, _NAN), (1e-44, 1e-44)]),
     "cos": (np.cos, 2.0, [(0.0, 1.0), (-0.0, 1.0), (_INF, _NAN), (-_INF, _NAN)]),
     "tan": (np.tan, 3.5, [(0.0, 0.0), (-0.0, -0.0), (_INF, _NAN), (1e-44, 1e-44)]),
     "asin": (np.arcsin, 2.5, [(0.0, 0.0), (-0.0, -0.0), (1.5, _NAN), (-_INF, _NAN), (1e-44, 1e-44)]),
     "acos": (np.arccos, 2.5, [(1.0, 0.0), (1.5, _NAN), (-1.5, _NAN), (_INF, _NAN)]),
     "atan": (np.arctan, 2.5, [(0.0, 0.0), (-0.0, -0.0), (1e-44, 1e-44)]),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +164,7 @@ def test_power_is_within_its_bound(library: KernelLibrary):
 def test_power_has_the_edges_of_c_pow(library: KernelLibrary):
     values = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 2.5, -2.5, 1e-45, -1e-45]
     values += [3e38, -3e38, 16777217.0, -16777215.0, _INF, -_INF, _NAN]
-    x, y = (np.ravel(v) for v in np.meshgrid(np.float32(values), np.float32(values)))
+    x, y = (np.ravel(v) for v in np.meshgrid(*[np.array(values, np.float32)] * 2))
     with np.errstate(all="ignore"):
         want = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
     got = _power(library, x, y)
