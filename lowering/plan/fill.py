@@ -83,7 +83,9 @@ class Filler:
         return value
 
 
-def _observed(result: Any, cell: int) -> Value:
+def _observed(result: Any, cell: int) -> Value | int:
+    if type(result) is int:  # a size that a loop's body captures
+        return result
     if isinstance(result, np.ndarray):
         array: Array = result
         return Value(array.dtype, array.shape, buffer=Buffer(array.nbytes, cell))

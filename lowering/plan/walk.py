@@ -247,11 +247,8 @@ class Walk:
         return self._build([value], live, lambda: ValueEnd(fetch(value), value, branch))
 
     def _finish_step(self, step: HostStep | LoopStep | ScanStep) -> Node:
-        args = self.values(_operands(step))
         shape_only = step.shape_only if isinstance(step, HostStep) else ()
-        args = [
-            known_value(_stand_in(a)) if i in shape_only and not a.is_known else a for i, a in enumerate(args)
-        ]
+        args = [self._argument(slot, i in shape_only) for i, slot in enumerate(_operands(step))]
         self.frames[-1].pc += 1
         live = self._live()
         self.frames[-1].pc -= 1
@@ -261,6 +258,13 @@ class Walk:
             return StepEnd(step, tuple(fetch(a) for a in args), cells)
 
         return self._build(args, live, end)
+
+    def _argument(self, slot: Slot, shape_only: bool) -> Value:
+        """What Python is given for a slot."""
+        value = self.get(slot)
+        if isinstance(value, int):  # a size that a loop's body captures
+            return known_value(value)
+        return known_value(_stand_in(value)) if shape_only and not value.is_known else value
 
     def _build(
         self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]

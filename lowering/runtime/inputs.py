@@ -127,7 +127,9 @@ class InputPorts:
             if not isinstance(array, np.ndarray):
                 continue
             for axis, (symbol, size) in enumerate(zip(port.dims, array.shape, strict=False)):
-                first = seen.setdefault(symbol, (size, port.name, axis)) if symbol else None
+                # "?" is how some exporters write a dim they know nothing of.
+                named = symbol not in ("", "?")
+                first = seen.setdefault(symbol, (size, port.name, axis)) if named else None
                 if first is not None and first[0] != size:
                     raise InputError(
                         f"input {port.name!r}: dim {axis} ({symbol}) is {size}, but dim {first[2]} of "

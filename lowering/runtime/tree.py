@@ -155,7 +155,9 @@ class PlanTree:
 
 def observation(value: Any) -> Any:
     """What the plan depends on in a value whose contents it does not look at."""
-    return (value.dtype, value.shape) if isinstance(value, np.ndarray) else None
+    if isinstance(value, np.ndarray):
+        return (value.dtype, value.shape)
+    return value if type(value) is int else None
 
 
 def _owned(value: Any) -> Any:
