@@ -37,13 +37,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.builder import Builder, InsertPoint
+from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import REASSOCIATE, KernelBody
@@ -121,9 +122,7 @@ class KernelBuilder:
 
     def dim_keys(self, value: SSAValue) -> Sequence[DimKey]:
         """Dims that compare equal where they are provably the same size; ints where static."""
-        return [
-            d if d != DYNAMIC_INDEX else self.dim(value, axis) for axis, d in enumerate(shape_of(value))
-        ]
+        return [d if d != DYNAMIC_INDEX else self.dim(value, axis) for axis, d in enumerate(shape_of(value))]
 
     def dims(self, value: SSAValue) -> list[SSAValue]:
         """All dims of a ranked program-level tensor."""
@@ -166,7 +165,7 @@ class KernelBuilder:
         if DYNAMIC_INDEX not in shape:
             return [self.index(d) for d in shape]
         keys = result_dims([self.dim_keys(v) for v in values], len(shape))
-        told = [key if isinstance(key, SSAValue) else None for key in keys]
+        told = [cast(SSAValue, key) if isinstance(key, SSAValue) else None for key in keys]
         known = [
             self.index(d) if d != DYNAMIC_INDEX else self.index(key) if isinstance(key, int) else size
             for d, key, size in zip(shape, keys, told, strict=True)
@@ -249,9 +248,7 @@ class KernelBuilder:
 
         return build_map(self, name, inputs, result_types, body)
 
-    def apply(
-        self, scalars: Scalars, ops: Sequence[Operation], values: dict[SSAValue, Scalar]
-    ) -> None:
+    def apply(self, scalars: Scalars, ops: Sequence[Operation], values: dict[SSAValue, Scalar]) -> None:
         """Computes elementwise onnx ops on scalars; `values` maps tensors to scalars and is extended.
 
         Raises:
@@ -293,7 +290,7 @@ def ranked(type_: Attribute, what: str) -> TensorType[Attribute]:
     """The type as a ranked tensor. Raises Declined otherwise."""
     if not isinstance(type_, TensorType):
         raise Declined(f"the rank of {what} is not known")
-    return type_
+    return cast("TensorType[Attribute]", type_)
 
 
 def shape_of(value: SSAValue) -> Sequence[int]:

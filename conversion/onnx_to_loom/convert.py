@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NoneType, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
@@ -234,8 +234,7 @@ class _Attempt:
 
 def _name(op: Operation) -> str:
     if isinstance(op, onnx.CustomOp):
-        domain = op.domain_name.data if op.domain_name is not None else ""
-        return f"{domain}::{op.function_name.data}"
+        return f"{op.domain_name.data}::{op.function_name.data}"
     return op.name
 
 
@@ -252,7 +251,7 @@ def _strings(attrs: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> s
 
 def _dim_names(function: FuncOp, index: int) -> list[str]:
     type_ = function.body.block.args[index].type
-    rank = type_.get_num_dims() if hasattr(type_, "get_num_dims") else 0  # pyright: ignore
+    rank = cast("TensorType[Attribute]", type_).get_num_dims() if isinstance(type_, TensorType) else 0
     names = [""] * rank
     text = _strings(cast(Any, function.arg_attrs), index, "onnx.dim_params") or ""
     for item in filter(None, text.split(",")):

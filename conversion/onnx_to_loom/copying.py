@@ -124,7 +124,9 @@ def scatter_copy(
     return builder.launch(k, [source], [target], all_sizes)[0]
 
 
-def fill(builder: KernelBuilder, target: SSAValue, dims: Sequence[SSAValue], value: SSAValue | None) -> SSAValue:
+def fill(
+    builder: KernelBuilder, target: SSAValue, dims: Sequence[SSAValue], value: SSAValue | None
+) -> SSAValue:
     """Sets all elements to the one element of `value`, zero bits for None."""
     word = word_type(target.type)
     ins = [] if value is None else [value]

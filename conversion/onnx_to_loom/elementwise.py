@@ -87,7 +87,7 @@ def _launch_sizes(
     if not structure.strided and (count := static_count(inputs[full[0]].type)) is not None:
         return [builder.index(count)]
     space = builder.insert(loom.BroadcastSpaceOp([inputs[i] for i in members], rank)).results
-    sizes = list(space[:rank])
+    sizes: list[SSAValue] = list(space[:rank])
     for row in range(len(structure.strided)):
         begin = rank * (1 + row)
         sizes += space[begin : begin + _strides_per_operand(structure)]
@@ -98,17 +98,17 @@ def _inplace(
     inputs: Sequence[SSAValue], result_types: Sequence[Attribute], structure: BroadcastStructure
 ) -> list[list[int]]:
     """Per result the inputs of its type read at its offset; an input serves one result."""
+    from onnxloom.conversion.onnx_to_loom.builder import ranked
+
     taken: set[int] = set()
     rows: list[list[int]] = []
     for type_ in result_types:
-        assert isinstance(type_, TensorType)
         row = [
             i
             for i, (value, role) in enumerate(zip(inputs, structure.roles, strict=True))
             if role is Role.FULL
             and i not in taken
-            and isinstance(value.type, TensorType)
-            and value.type.element_type == type_.element_type
+            and ranked(value.type, "an operand").element_type == ranked(type_, "a result").element_type
         ]
         taken.update(row if len(result_types) > 1 else [])
         rows.append(row)

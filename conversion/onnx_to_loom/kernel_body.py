@@ -9,13 +9,14 @@ Loops are context managers, so that a kernel reads like the loop nest it is:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
-from xdsl.builder import Builder, InsertPoint
+from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, constant_of
@@ -123,14 +124,14 @@ class KernelBody:
     # Control flow
 
     @contextmanager
-    def _inside(self, block: Block) -> Iterator[None]:
+    def _inside(self, block: Block) -> Generator[None]:
         outer = self.builder.insertion_point
         self.builder.insertion_point = InsertPoint.at_end(block)
         yield
         self.builder.insertion_point = outer
 
     @contextmanager
-    def loop(self, size: Scalar, *, parallel: bool = False, start: Scalar | None = None) -> Iterator[Scalar]:
+    def loop(self, size: Scalar, *, parallel: bool = False, start: Scalar | None = None) -> Generator[Scalar]:
         """`for i in range(start or 0, size)`; `parallel` says that no iteration depends on another."""
         block = Block(arg_types=[IndexType()])
         op = scf.ForOp(start or self.index(0), size, self.index(1), [], Region(block))
@@ -160,7 +161,7 @@ class KernelBody:
         return op.results
 
     @contextmanager
-    def branch(self, condition: Scalar) -> Iterator[tuple[Block, Block]]:
+    def branch(self, condition: Scalar) -> Generator[tuple[Block, Block]]:
         """An `scf.if` without results; write the two blocks with `inside`."""
         then, other = Block(), Block()
         yield then, other
@@ -168,6 +169,6 @@ class KernelBody:
             block.add_op(scf.YieldOp())
         self.builder.insert(scf.IfOp(condition, [], Region(then), Region(other)))
 
-    def inside(self, block: Block):
+    def inside(self, block: Block) -> AbstractContextManager[None]:
         """Writes to the end of `block` for the time of the `with` statement."""
         return self._inside(block)

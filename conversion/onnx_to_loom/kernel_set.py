@@ -67,5 +67,5 @@ def _operation(op: Operation, numbers: dict[SSAValue, int]) -> tuple[Any, ...]:
 def _attribute(value: Attribute) -> str:
     if isinstance(value, FloatAttr):
         # Bits, not digits: 0.0 and -0.0 are different kernels, NaN equals itself.
-        return f"{struct.pack('<d', value.value.data).hex()} : {value.type}"
+        return f"{struct.pack('<d', value.value.data).hex()} : {value.get_type()}"
     return str(value)

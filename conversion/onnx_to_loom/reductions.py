@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import IntegerType, f64, i1, i64
+from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.builder import reassociated
@@ -17,6 +17,7 @@ from onnxloom.dialects.onnx.semantics.conversion import convert
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,
     Scalars,
+    bit_width,
     compute_type,
     is_float,
     is_unsigned,
@@ -130,14 +131,11 @@ def _extreme(element: Attribute, largest: bool) -> Reduction:
     if is_float(storage):
         initial = -math.inf if largest else math.inf
     else:
-        assert isinstance(storage, IntegerType)
-        bits = storage.width.data
+        bits = bit_width(storage)
         low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         initial = low if largest else high
     method = Scalars.maximum if largest else Scalars.minimum
-    return Reduction(
-        name, [_accumulate(element, initial, lambda s, a, b: method(s, a, b, unsigned))]
-    )
+    return Reduction(name, [_accumulate(element, initial, lambda s, a, b: method(s, a, b, unsigned))])
 
 
 def reduction(name: str, element: Attribute) -> Reduction:

@@ -45,7 +45,8 @@ LOOM = Dialect(
     [
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
-        DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
+        DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
+        MatmulSpaceOp, MatmulDimsOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp,
     ],

@@ -157,9 +157,7 @@ class SliceSpaceOp(_Space):
     def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
         shape, rank = _shape(operands[0]), self.rank.value.data
         given = [bool(p.value.data) for p in self.present.data]
-        lists = [
-            _ints(operands, 1 + sum(given[:i])) if there else None for i, there in enumerate(given)
-        ]
+        lists = [_ints(operands, 1 + sum(given[:i])) if there else None for i, there in enumerate(given)]
         starts, ends, axes, steps = [*lists, None, None][:4]
         assert starts is not None and ends is not None
         axes = list(range(len(starts))) if axes is None else axes

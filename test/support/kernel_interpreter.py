@@ -148,7 +148,9 @@ class Interpreter:
             self._for(op, x)
         elif isinstance(op, scf.IfOp):
             region = op.true_region if bool(x[0]) else op.false_region
-            for result, value in zip(op.results, self.block(region.block) if region.blocks else (), strict=True):
+            for result, value in zip(
+                op.results, self.block(region.block) if region.blocks else (), strict=True
+            ):
                 self.values[result] = value
         elif isinstance(op, memref.StoreOp):
             assert 0 <= int(x[2]) < x[1].size, "store outside of the buffer"

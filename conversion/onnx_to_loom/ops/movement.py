@@ -49,9 +49,7 @@ def lower_transpose(op: onnx.TransposeOp, inputs: Inputs, builder: KernelBuilder
     return [transposed(builder, data, [p + rank if p < 0 else p for p in perm])]
 
 
-def exact_dims(
-    builder: KernelBuilder, type_: TensorType, dims: Sequence[SSAValue]
-) -> list[SSAValue]:
+def exact_dims(builder: KernelBuilder, type_: TensorType, dims: Sequence[SSAValue]) -> list[SSAValue]:
     """Dims as the type knows them, else as computed."""
     return [
         size if d == DYNAMIC_INDEX else builder.index(d)

@@ -63,9 +63,7 @@ def _rule(
     passes = [_mean_pass(wide)] if centered else []
     passes.append(_inverse_deviation_pass(wide, epsilon, centered))
 
-    def write(
-        s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], params: Sequence[Scalar]
-    ) -> Scalar:
+    def write(s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], params: Sequence[Scalar]) -> Scalar:
         value = s.sub(s.widen(x), r[0]) if centered else s.widen(x)
         value = s.mul(value, r[-1])
         if parameters > 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
@@ -36,18 +36,18 @@ def _largest(wide: Attribute) -> Pass:
     )
 
 
-def sum_pass(wide: Attribute, term: object = None) -> Pass:
+def sum_pass(
+    wide: Attribute, term: Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar] | None = None
+) -> Pass:
     """The sum of the elements, or of `term(scalars, element, earlier results)`."""
 
     def step(
         s: Scalars, acc: Sequence[Scalar], x: Scalar, j: Scalar, earlier: Sequence[Scalar]
     ) -> Sequence[Scalar]:
-        value = s.widen(x) if term is None else term(s, s.widen(x), earlier)  # pyright: ignore
+        value = s.widen(x) if term is None else term(s, s.widen(x), earlier)
         return [reassociated(s.add(acc[0], value))]
 
-    return Pass(
-        [wide], lambda s: [s.const(0.0, wide)], step, lambda s, acc, count, earlier: acc[0]
-    )
+    return Pass([wide], lambda s: [s.const(0.0, wide)], step, lambda s, acc, count, earlier: acc[0])
 
 
 def _exp_shifted(s: Scalars, x: Scalar, earlier: Sequence[Scalar]) -> Scalar:
@@ -88,9 +88,7 @@ def _log_softmax_rule(storage: Attribute) -> Normalization:
 
 
 def _hardmax_rule(element: Attribute, storage: Attribute) -> Normalization:
-    def write(
-        s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], p: Sequence[Scalar]
-    ) -> Scalar:
+    def write(s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], p: Sequence[Scalar]) -> Scalar:
         hit = s.cmp("eq", s.emit(arith.IndexCastOp(j, i64)), r[0])
         return s.select(hit, s.const(1.0, storage), s.const(0.0, storage))
 
@@ -108,9 +106,7 @@ def _lp_rule(storage: Attribute, p: int) -> Normalization:
     def finish(s: Scalars, acc: Sequence[Scalar], count: Scalar, earlier: Sequence[Scalar]) -> Scalar:
         return acc[0] if p == 1 else s.unary(xmath.SqrtOp, acc[0])
 
-    def write(
-        s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], params: Sequence[Scalar]
-    ) -> Scalar:
+    def write(s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], params: Sequence[Scalar]) -> Scalar:
         zero = s.const(0.0, wide)
         value = s.select(s.cmp("eq", r[0], zero), zero, s.divf(s.widen(x), r[0]))
         return s.float_to(value, storage)
@@ -141,6 +137,6 @@ def lower_along_axis(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
     return [normalize_axis(builder, rule, data, op.results[0].type, axis)]
 
 
-along_axis = lowering(
-    onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.HardmaxOp, onnx.LpNormalizationOp
-)(lower_along_axis)
+along_axis = lowering(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.HardmaxOp, onnx.LpNormalizationOp)(
+    lower_along_axis
+)

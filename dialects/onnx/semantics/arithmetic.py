@@ -99,9 +99,7 @@ def _pow(s: Scalars, op: Operation, x: Values) -> Scalar:
     if not is_float(base.type):
         if not is_float(exponent.type):
             return _integer_power(s, base, exponent, unsigned(op, 1))
-        wide = s.emit(
-            xmath.PowFOp(s.int_to_float(base, f64, unsigned(op)), s.float_to(exponent, f64))
-        )
+        wide = s.emit(xmath.PowFOp(s.int_to_float(base, f64, unsigned(op)), s.float_to(exponent, f64)))
         return float_to_int(s, wide, result_storage(op), unsigned(op))
     value = constant_of(exponent)
     if value is not None:

@@ -6,6 +6,8 @@ its smallest integer, narrower targets keep the low bits of that.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i1, i32, i64
 from xdsl.ir import Attribute, Operation
@@ -17,6 +19,7 @@ from onnxloom.dialects.onnx.semantics.scalars import (
     bit_width,
     has_kernel,
     is_float,
+    is_unsigned,
     storage_type,
 )
 from onnxloom.dialects.onnx.semantics.semantics import (
@@ -47,13 +50,13 @@ def _guarded(s: Scalars, a: Scalar, target: IntegerType) -> Scalar:
     inside = s.and_(s.cmp("ge", a, lowest), s.cmp("lt", a, s.const(limit, a.type)))
     if bit_width(a.type) == 64 and bit_width(target) == 32:
         # f64 holds values between -2**31 - 1 and -2**31, which truncate into range.
-        inside = s.and_(
-            s.cmp("gt", a, s.const(-limit - 1, a.type)), s.cmp("lt", a, s.const(limit, a.type))
-        )
+        inside = s.and_(s.cmp("gt", a, s.const(-limit - 1, a.type)), s.cmp("lt", a, s.const(limit, a.type)))
     return s.emit(arith.FPToSIOp(s.select(inside, a, lowest), target))
 
 
-def convert(s: Scalars, a: Scalar, target: Attribute, from_unsigned: bool, to_unsigned: bool = False) -> Scalar:
+def convert(
+    s: Scalars, a: Scalar, target: Attribute, from_unsigned: bool, to_unsigned: bool = False
+) -> Scalar:
     """Any kernel number as any other, with the semantics of ONNX Cast."""
     if target == i1:
         return s.to_bool(a)
@@ -64,11 +67,10 @@ def convert(s: Scalars, a: Scalar, target: Attribute, from_unsigned: bool, to_un
     return s.int_to_int(a, target, from_unsigned)
 
 
-def _cast(s: Scalars, op: Operation, x: list[Scalar]) -> Scalar:
+def _cast(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
     target = element_type(op.results[0])
     assert target is not None
-    to_unsigned = isinstance(target, IntegerType) and target.signedness.data.name == "UNSIGNED"
-    return convert(s, x[0], storage_type(target), unsigned(op), to_unsigned)
+    return convert(s, x[0], storage_type(target), unsigned(op), is_unsigned(target))
 
 
 def _same_width(op: Operation) -> bool:
@@ -79,7 +81,7 @@ def _same_width(op: Operation) -> bool:
     return widths[0] == widths[1] and widths[0] >= 8
 
 
-def _bitcast(s: Scalars, op: Operation, x: list[Scalar]) -> Scalar:
+def _bitcast(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
     target = result_storage(op)
     return x[0] if x[0].type == target else s.emit(arith.BitcastOp(x[0], target))
 

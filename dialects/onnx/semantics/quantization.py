@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import Float32Type, IntegerType, TensorType, f32, i32
+from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, is_none
 from onnxloom.dialects.onnx.semantics.conversion import float_to_int
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float, is_unsigned, storage_type
+from onnxloom.dialects.onnx.semantics.scalars import (
+    Scalar,
+    Scalars,
+    as_integer,
+    is_float,
+    is_unsigned,
+    storage_type,
+)
 from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type, unsigned
 
 
@@ -36,8 +43,8 @@ def _per_tensor_or_axis(op: Operation) -> bool:
 
 
 def _quantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
-    target = element_type(op.results[0])
-    assert isinstance(target, IntegerType)
+    target = as_integer(element_type(op.results[0]))
+    assert target is not None
     to_unsigned = is_unsigned(target)
     width = target.width.data
     low, high = (0, 2**width - 1) if to_unsigned else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
@@ -53,8 +60,8 @@ def _quantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
 
 
 def _quantize_supported(op: Operation) -> bool:
-    target = element_type(op.results[0])
-    if not isinstance(target, IntegerType) or target.width.data not in (8, 16):
+    target = as_integer(element_type(op.results[0]))
+    if target is None or target.width.data not in (8, 16):
         return False
     if not isinstance(element_type(op.operands[1]), Float32Type):
         return False
@@ -69,8 +76,8 @@ def _dequantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
 
 
 def _dequantize_supported(op: Operation) -> bool:
-    source = element_type(op.operands[0])
-    if not isinstance(source, IntegerType) or source.width.data not in (8, 16, 32):
+    source = as_integer(element_type(op.operands[0]))
+    if source is None or source.width.data not in (8, 16, 32):
         return False
     return not (source.width.data == 32 and is_unsigned(source)) and _per_tensor_or_axis(op)
 

@@ -8,7 +8,7 @@ not say.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith
@@ -41,25 +41,31 @@ _SIGNED_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "s
 _UNSIGNED_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge"}
 
 
+def as_integer(type_: Attribute | None) -> IntegerType | None:
+    """The type if it is an integer type, else None."""
+    return cast(IntegerType, type_) if isinstance(type_, IntegerType) else None
+
+
 def has_kernel(element: Attribute) -> bool:
     """Whether kernels can hold values of this tensor element type."""
-    if isinstance(element, IntegerType):
-        return element.width.data in KERNEL_INT_WIDTHS
+    integer = as_integer(element)
+    if integer is not None:
+        return integer.width.data in KERNEL_INT_WIDTHS
     return isinstance(element, KERNEL_FLOATS)
 
 
 def is_unsigned(element: Attribute) -> bool:
     """Whether a tensor element type is an unsigned integer (bool included)."""
-    if not isinstance(element, IntegerType):
+    integer = as_integer(element)
+    if integer is None:
         return False
-    return element.signedness.data == Signedness.UNSIGNED or element.width.data == 1
+    return integer.signedness.data == Signedness.UNSIGNED or integer.width.data == 1
 
 
 def storage_type(element: Attribute) -> Attribute:
     """The type kernels store a tensor element as: integers lose their sign."""
-    if isinstance(element, IntegerType):
-        return IntegerType(element.width.data)
-    return element
+    integer = as_integer(element)
+    return element if integer is None else IntegerType(integer.width.data)
 
 
 def compute_type(storage: Attribute) -> Attribute:
@@ -111,8 +117,8 @@ class Scalars:
         attr: IntegerAttr | FloatAttr
         if isinstance(type_, IndexType):
             attr = IntegerAttr(int(value), type_)
-        elif isinstance(type_, IntegerType):
-            attr = IntegerAttr(_wrap(int(value), type_.width.data), type_)
+        elif (integer := as_integer(type_)) is not None:
+            attr = IntegerAttr(_wrap(int(value), integer.width.data), integer)
         else:
             assert isinstance(type_, AnyFloat)
             attr = FloatAttr(float(value), type_)
@@ -283,7 +289,7 @@ class Scalars:
 
     def int_to_float(self, a: Scalar, target: Attribute, unsigned: bool) -> Scalar:
         """An integer (or i1) as a float; by way of f32 for f16 and bf16."""
-        wide = compute_type(target)
+        wide = cast(AnyFloat, compute_type(target))
         # LLVM vectorises conversions from i32, not from i8 and i16.
         if bit_width(a.type) < 32:
             a = self.int_to_int(a, i32, unsigned)
@@ -293,13 +299,14 @@ class Scalars:
 
     def int_to_int(self, a: Scalar, target: Attribute, unsigned: bool) -> Scalar:
         """An integer of another width: wraps when narrower, extends by the source's signedness."""
-        assert isinstance(target, IntegerType)
-        have, want = bit_width(a.type), bit_width(target)
+        integer = as_integer(target)
+        assert integer is not None
+        have, want = bit_width(a.type), integer.width.data
         if have == want:
             return a
         if have > want:
-            return self.emit(arith.TruncIOp(a, target))
-        return self.emit(arith.ExtUIOp(a, target) if unsigned else arith.ExtSIOp(a, target))
+            return self.emit(arith.TruncIOp(a, integer))
+        return self.emit(arith.ExtUIOp(a, integer) if unsigned else arith.ExtSIOp(a, integer))
 
     def to_bool(self, a: Scalar) -> Scalar:
         """a != 0 as i1; NaN is true."""

@@ -30,8 +30,9 @@ Compute: TypeAlias = Callable[[Scalars, Operation, Sequence[Scalar]], Scalar]
 
 def element_type(value: SSAValue) -> Attribute | None:
     """Element type of a tensor value, ranked or not."""
-    if isinstance(value.type, (TensorType, UnrankedTensorType)):
-        return cast(Attribute, value.type.element_type)
+    type_: Attribute = value.type
+    if isinstance(type_, (TensorType, UnrankedTensorType)):
+        return cast("TensorType[Attribute]", type_).element_type
     return None
 
 
