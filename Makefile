@@ -10,6 +10,9 @@ READY := $(VENV)/ready
 JOBS ?= 2
 MODELS ?= .models
 
+# Real models the tests run by default; all others with `make models` and `pytest -m full`.
+SMALL := swift_f0,basic_pitch_nmp,magika_v1,dtln_1,dtln_2,pyfrspell_derive_int8,chars2vec_en300,silero_vad_v6,silero_vad_half,onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_sigmoid,ortds_logreg_iris
+
 # PYTHON=/path/to/python3.12 chooses the interpreter; otherwise the first of these that fits.
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
@@ -47,7 +50,9 @@ $(READY): pyproject.toml
 demo: $(READY)
 	@$(BIN)/python -m onnxloom.tools.demo
 
+# A model that cannot be fetched is reported; its tests are skipped.
 test: $(READY)
+	-@$(BIN)/python -m onnxloom.tools.fetch_models --out $(MODELS) --only $(SMALL) >/dev/null
 	$(BIN)/python -m pytest -n $(JOBS) -q
 
 check: test lint

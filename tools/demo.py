@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from onnxloom.errors import OnnxloomError
 from onnxloom.tools.cli import main as onnxloom
+from onnxloom.tools.fetch_models import FetchError, fetch, read_index, select
 
 MODEL = "swift_f0"
 TONE = 440.0
@@ -27,8 +27,8 @@ def main() -> int:
     models = Path(parser.parse_args().models)
     try:
         path = fetched(models)
-    except OnnxloomError as error:
-        print(f"cannot fetch {MODEL}: {error}", file=sys.stderr)
+    except (FetchError, OSError) as error:
+        print(f"{error}; running a model of the onnx package instead", file=sys.stderr)
         return _run(bundled(), [])
     with tempfile.TemporaryDirectory() as folder:
         inputs = Path(folder) / "tone.npz"
@@ -40,10 +40,9 @@ def main() -> int:
 
 
 def fetched(models: Path) -> Path:
-    """The model, fetched if it is not there yet. Raises ModelError."""
-    from onnxloom.tools.fetch_models import fetch
-
-    return fetch(MODEL, models)
+    """The model, fetched if it is not there yet. Raises FetchError."""
+    (model,) = select(read_index(), MODEL)
+    return fetch(model, models)
 
 
 def bundled() -> Path:
