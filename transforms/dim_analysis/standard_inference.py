@@ -51,11 +51,15 @@ def standard_results(query: OpQuery) -> Sequence[Result]:
             data[name] = tensor
     node.output.extend("" if isinstance(r.type, NoneType) else f"o{i}" for i, r in enumerate(op.results))
     node.attribute.extend(_attributes(query, schema))
+    is_static = not names and all(proto.tensor_type.HasField("shape") for proto in types.values())
+    is_complete = len(node.attribute) == sum(attr(op, name) is not None for name in schema.attributes)
     try:
         found = onnx_package.shape_inference.infer_node_outputs(
             schema, node, types, data, opset_imports=_imports(op)
         )
     except onnx_package.shape_inference.InferenceError as error:
+        if not is_static or not is_complete:
+            return ()  # it takes a dim it does not know for 0, an attribute left out for a missing one
         message = str(error).splitlines()[0].split("] ", 1)[-1]
         raise Impossible(message) from None
     except onnx_package.checker.ValidationError:
@@ -172,5 +176,7 @@ def _result(proto: TypeProto | None, names: Names) -> Result:
 
 def _dim(dim: onnx_package.TensorShapeProto.Dimension, names: Names) -> DimExpr | None:
     if dim.WhichOneof("value") == "dim_value":
-        return DimExpr.of(dim.dim_value) if dim.dim_value >= 0 else None
+        # Some ops compute with symbolic dims as if they were 0.
+        is_doubtful = dim.dim_value == 0 and names
+        return None if dim.dim_value < 0 or is_doubtful else DimExpr.of(dim.dim_value)
     return names.get(dim.dim_param)

@@ -50,11 +50,15 @@ def _top_k(query: OpQuery) -> Sequence[Result]:
 
 
 def _one_hot(query: OpQuery) -> Sequence[Result]:
-    indices, depth = query.shape(0), query.dims(1)
+    indices, depth = query.shape(0), query.flat(1)
     if indices is None:
         return [Inferred(None, query.element(2))]
     axis = query.axis(query.int_attr("axis"), len(indices) + 1)
-    count = depth[0] if depth and computed_from_dims(depth[0]) else None
+    count = depth[0] if depth else None
+    if isinstance(count, float) and count >= 0.0:
+        count = DimExpr.of(int(count))
+    if not isinstance(count, DimExpr) or not computed_from_dims(count):
+        count = None
     return [Inferred([*indices[:axis], count, *indices[axis:]], query.element(2))]
 
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from xdsl.dialects.builtin import f32, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, TypedAttribute
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import ints_attr, strs_attr
+from onnxloom.dialects.onnx.access import attr, ints_attr, strs_attr
 from onnxloom.dialects.onnx.types import STRING_TYPE
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr
-from onnxloom.transforms.dim_analysis.facts import Inferred, Result, Rule, numbers
+from onnxloom.transforms.dim_analysis.facts import Inferred, Result, Rule, element_type, numbers
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules.common import ONE, like_first
 
@@ -65,6 +65,17 @@ def _array_feature_extractor(query: OpQuery) -> Sequence[Result]:
     return [Inferred([*lead, DimExpr.of(picked[-1]) if picked else None], query.element(0))]
 
 
+def _label_encoder(query: OpQuery) -> Sequence[Result]:
+    tensor = attr(query.op, "values_tensor")
+    element: Attribute | None = None
+    if isinstance(tensor, TypedAttribute):
+        element = element_type(tensor.get_type())
+    for name, listed in (("values_strings", STRING_TYPE), ("values_int64s", i64), ("values_floats", f32)):
+        if attr(query.op, name) is not None:
+            element = listed
+    return [Inferred(query.shape(0), element)]
+
+
 RULES: Final[dict[type[Operation], Rule]] = {
     onnx.ScalerOp: _features,
     onnx.NormalizerOp: _features,
@@ -77,6 +88,7 @@ RULES: Final[dict[type[Operation], Rule]] = {
     onnx.LinearClassifierOp: _classifier,
     onnx.SVMClassifierOp: _classifier,
     onnx.TreeEnsembleClassifierOp: _classifier,
+    onnx.LabelEncoderOp: _label_encoder,
     onnx.FeatureVectorizerOp: _feature_vectorizer,
     onnx.OneHotEncoderOp: _one_hot_encoder,
     onnx.ArrayFeatureExtractorOp: _array_feature_extractor,
