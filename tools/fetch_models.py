@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from onnxloom.errors import ModelError
 from onnxloom.tools.model_recipes import Array, FetchedModel, InputRecipe, make_inputs
 
 INDEX = Path(__file__).resolve().parent / "models.json"
@@ -36,7 +37,7 @@ FORMAT = 1
 """Raised when recipes or references change their meaning: older files are made anew."""
 
 
-class FetchError(Exception):
+class FetchError(ModelError):
     """One model cannot be had; the message names it in one line."""
 
 
@@ -137,7 +138,12 @@ def reference_outputs(path: Path, inputs: dict[str, Array]) -> dict[str, Array]:
     return {name: value for name, value in zip(names, values, strict=True) if isinstance(value, np.ndarray)}
 
 
-def fetch(model: FetchedModel, out: Path) -> Path:
+def fetch(name: str, out: Path) -> Path:
+    """The path of a model of the index, fetched when it is not there. Raises FetchError in one line."""
+    return fetch_model(select(read_index(), name)[0], out)
+
+
+def fetch_model(model: FetchedModel, out: Path) -> Path:
     """Brings one model and its data up to date; gives the path of the model. Raises FetchError."""
     folder = out / model.name
     path = folder / "model.onnx"
@@ -203,7 +209,7 @@ def main(args: Sequence[str] | None = None) -> int:
             print(model.line())
             continue
         try:
-            print(fetch(model, Path(parsed.out)))
+            print(fetch_model(model, Path(parsed.out)))
         except (FetchError, OSError) as error:
             print(error, file=sys.stderr)
             failed += 1

@@ -222,7 +222,7 @@ class _ModelWriter(NodeWriter):
             if op is block.last_op or isinstance(op, onnx.NoValueOp):
                 continue
             if isinstance(op, onnx.FusedOp):
-                self._write_fused(graph, op)
+                self.write_fused(graph, op)
                 continue
             if isinstance(op, onnx.ConstantOp):
                 self.write_initializer(graph, op)
@@ -247,17 +247,6 @@ class _ModelWriter(NodeWriter):
             if formal.is_optional and index and not result.uses.get_length():
                 names[index] = ""
         return names
-
-    def _write_fused(self, graph: GraphProto, op: onnx.FusedOp) -> None:
-        """The ops of the body, in place."""
-        body = op.body.block
-        for arg, operand in zip(body.args, op.operands, strict=True):
-            self.names.bind(arg, self.names.of(operand))
-        self.write_ops(graph, body)
-        last = body.last_op
-        for result, value in zip(op.results, last.operands if last is not None else (), strict=True):
-            self.names.bind(result, self.names.of(value))
-            self.types[self.names.of(value)] = result.type
 
     def write_initializer(self, graph: GraphProto, op: onnx.ConstantOp) -> None:
         value: Attribute | None = op.value if op.value is not None else op.sparse_value

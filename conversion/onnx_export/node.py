@@ -97,7 +97,8 @@ class NodeWriter:
             if attr is not None:
                 node.attribute.append(attribute_proto(name, attr, schema.kinds[name]))
         for name, region in zip(schema.graphs, op.regions, strict=True):
-            self._add_graph(node, name, region)
+            if region.first_block is not None:
+                self._add_graph(node, name, region)
 
     def _write_constant(self, node: NodeProto, op: onnx.ConstantOp) -> None:
         node.op_type = "Constant"
@@ -162,12 +163,25 @@ class NodeWriter:
         for op in block.ops:
             if op is block.last_op or isinstance(op, onnx.NoValueOp):
                 continue
+            if isinstance(op, onnx.FusedOp):
+                self.write_fused(graph, op)
+                continue
             if isinstance(op, onnx.ConstantOp):
                 self.write_initializer(graph, op)
                 continue
             inputs = [self.names.of(operand) for operand in op.operands]
             outputs = [self.names.of(result) for result in op.results]
             graph.node.append(self.node(op, inputs, outputs))
+
+    def write_fused(self, graph: GraphProto, op: onnx.FusedOp) -> None:
+        """The ops of the body, in place."""
+        body = op.body.block
+        for arg, operand in zip(body.args, op.operands, strict=True):
+            self.names.bind(arg, self.names.of(operand))
+        self.write_ops(graph, body)
+        last = body.last_op
+        for result, value in zip(op.results, last.operands if last is not None else (), strict=True):
+            self.names.bind(result, self.names.of(value))
 
     def write_initializer(self, graph: GraphProto, op: onnx.ConstantOp) -> None:
         value: Attribute | None = op.value if op.value is not None else op.sparse_value

@@ -15,7 +15,7 @@ from onnxloom.conversion.onnx_import.attributes import (
     kind_of,
     tensor_attribute,
 )
-from onnxloom.conversion.onnx_import.control_flow import control_flow_types
+from onnxloom.conversion.onnx_import.control_flow import CONTROL_FLOW, body_types, control_flow_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
 from onnxloom.conversion.onnx_import.result_types import ResultTypes
 from onnxloom.conversion.onnx_import.scope import Scope, node_title
@@ -147,8 +147,14 @@ class GraphBuilder:
         while len(operands) < len(schema.inputs) and not schema.inputs[len(operands)].is_variadic:
             operands.append(scope.no_value(ops))
         properties, graphs = self._attributes(node, schema, title)
-        regions = [self._region(graphs[name], scope, title) for name in schema.graphs if name in graphs]
-        if regions:
+        # An optional graph that is left out is a region without a block.
+        regions = [
+            self._region(graphs[name], scope, title, body_types(node, operands, properties))
+            if name in graphs
+            else Region()
+            for name in schema.graphs
+        ]
+        if node.op_type in CONTROL_FLOW:
             types = control_flow_types(node, operands, regions, properties, self.types, title)
         else:
             types = _all_results(node, schema, self.types.of_standard(node, domain, schema, operands), title)
@@ -205,10 +211,12 @@ class GraphBuilder:
         types = [self.types.of_foreign(name, operands) if name else _NONE for name in node.output]
         return onnx.CustomOp.make(domain, node.op_type, operands, types, attributes, regions)
 
-    def _region(self, graph: GraphProto, outer: Scope, title: str) -> Region:
+    def _region(self, graph: GraphProto, outer: Scope, title: str, known: Sequence[Attribute] = ()) -> Region:
         arg_types: list[Attribute] = []
-        for graph_input in graph.input:
+        for index, graph_input in enumerate(graph.input):
             found = type_of_proto(graph_input.type)
+            if found is None and index < len(known):
+                found = known[index]
             if found is None:
                 raise ModelError(f"{title}: input {graph_input.name!r} of its graph has no element type")
             arg_types.append(found)

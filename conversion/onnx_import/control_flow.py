@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from onnx import NodeProto
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Region, SSAValue
 
 from onnxloom.conversion.onnx_import.result_types import ResultTypes, merged
 from onnxloom.conversion.onnx_import.types import without_shape
 from onnxloom.dialects.onnx.types import OptType, SeqType
 from onnxloom.errors import ModelError
+
+_SCALAR_INT = TensorType(i64, [])
+_SCALAR_BOOL = TensorType(i1, [])
+CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
+"""Ops whose results have the types that their bodies give."""
 
 
 def control_flow_types(
@@ -40,6 +45,22 @@ def control_flow_types(
         raise ModelError(f"{title} has {len(node.output)} outputs, but its graph gives {len(found)}")
     names = [*node.output, *([""] * (len(found) - len(node.output)))]
     return [types.known(name) or t for name, t in zip(names, found, strict=True)]
+
+
+def body_types(
+    node: NodeProto, operands: Sequence[SSAValue], properties: Mapping[str, Attribute]
+) -> list[Attribute]:
+    """Types of the body's inputs, as far as the op says them; shapes may change from turn to turn."""
+    types = [without_shape(operand.type) for operand in operands]
+    match node.op_type:
+        case "Loop":
+            return [_SCALAR_INT, _SCALAR_BOOL, *types[2:]]
+        case "Scan":
+            return types
+        case "SequenceMap":
+            return [t.element_type if isinstance(t, SeqType) else t for t in types]
+        case _:
+            return []
 
 
 def yielded_types(region: Region) -> list[Attribute]:
