@@ -200,8 +200,10 @@ class OpWriter:
         lines += [self.emit_formal(schema, formal, "result") for formal in schema.outputs]
         attributes = [schema.attributes[name] for name in sorted(schema.attributes)]
         graphs = [a for a in attributes if a.type == Schema.AttrType.GRAPH]
+        # MLIR text of other tools has the branches of If in this order.
+        graphs.sort(key=lambda a: (a.name != "then_branch", a.name))
         lines += [self.emit_attribute(a) for a in attributes if a not in graphs]
-        lines += [f'    {a.name} = {self.use("xdsl.irdl", "region_def")}("single_block")' for a in graphs]
+        lines += [self.emit_graph(a) for a in graphs]
         lines.append(
             f"    traits = {self.use('xdsl.irdl', 'traits_def')}({self.trait(schema, bool(graphs))}())"
         )
@@ -234,6 +236,12 @@ class OpWriter:
             return f"    {attribute.name} = {define}({kind}, {default})"
         define = self.use("xdsl.irdl", "prop_def" if attribute.required else "opt_prop_def")
         return f"    {attribute.name} = {define}({kind})"
+
+    def emit_graph(self, attribute: defs.OpSchema.Attribute) -> str:
+        """An optional graph that is left out is a region without a block."""
+        define = self.use("xdsl.irdl", "region_def")
+        blocks = '"single_block"' if attribute.required else ""
+        return f"    {attribute.name} = {define}({blocks})"
 
     def emit_default(self, attribute: defs.OpSchema.Attribute) -> str | None:
         value = attribute.default_value

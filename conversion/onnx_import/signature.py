@@ -7,6 +7,8 @@ from functools import cache
 
 from onnx import defs
 
+from onnxloom.dialects.onnx import OPS_BY_NAME
+
 Schema = defs.OpSchema
 _Option = defs.OpSchema.FormalParameterOption
 
@@ -55,7 +57,7 @@ def signature(domain: str, name: str) -> Signature:
         schema.min_input,
         kinds,
         tuple(a.name for a in schema.attributes.values() if a.required),
-        tuple(sorted(a.name for a in schema.attributes.values() if a.type == Schema.AttrType.GRAPH)),
+        tuple(region for region, _ in OPS_BY_NAME[(domain, name)].get_irdl_definition().regions),
     )
 
 

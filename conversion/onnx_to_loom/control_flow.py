@@ -24,7 +24,6 @@ def control_flow_op(
     regions = [Region(_converted(region.block, converter)) for region in op.regions]
     types = [r.type for r in op.results]
     if isinstance(op, onnx.IfOp):
-        # In the dialect the branches stand in the order of their names: else before then.
         branches = {"then": op.then_branch, "else": op.else_branch}
         order = [list(op.regions).index(branches[b]) for b in ("then", "else")]
         made = loom.IfOp.create(

@@ -10,6 +10,7 @@ from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+from onnxloom.dialects.onnx.control_flow import verify_regions
 from onnxloom.dialects.onnx.op_errors import OnnxVerifyException, sentence
 
 
@@ -30,6 +31,8 @@ class OnnxOp(IRDLOperation):
                 region.verify()
         try:
             super().verify(verify_nested_ops=False)
+            if self.regions:
+                verify_regions(self)
         except OnnxVerifyException:
             raise
         except VerifyException as error:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
     IntegerAttr,
+    ModuleOp,
     NoneAttr,
     TensorType,
     UnrankedTensorType,
@@ -32,6 +33,7 @@ from onnxloom.dialects.onnx.constant import ConstantOp
 from onnxloom.dialects.onnx.constraints import INT_ATTR, INTS_ATTR
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_PROTO
 from onnxloom.dialects.onnx.element_types import si64
+from onnxloom.dialects.onnx.foreign import FOREIGN_OPS, replace_foreign_ops
 from onnxloom.dialects.onnx.fused import FusedOp
 from onnxloom.dialects.onnx.literals import LiteralError, unquote_bytes
 from onnxloom.dialects.onnx.locations import LocationParser
@@ -68,10 +70,17 @@ class OnnxParser(LocationParser, ArrayParser):
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         """An unknown op is an error where the op starts, not where its name ends."""
-        found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        found = FOREIGN_OPS.get(name)
+        if found is None:
+            found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if found is None:
             self.raise_error(f"Operation {name} is not registered", self._op_start, self._op_start)
         return found
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        module = super().parse_module(allow_implicit_module)
+        replace_foreign_ops(module)
+        return module
 
     # Strings: any bytes
 

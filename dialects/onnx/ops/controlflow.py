@@ -29,8 +29,8 @@ class IfOp(OnnxOp):
 
     cond = operand_def(BOOL.of_parameter("B"))
     outputs = var_result_def(ANY_BUT_F6S_OR_OPTIONAL_OR_SEQ.or_none())
-    else_branch = region_def("single_block")
     then_branch = region_def("single_block")
+    else_branch = region_def("single_block")
     traits = traits_def(RecursiveMemoryEffect())
 
 

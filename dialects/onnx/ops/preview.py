@@ -25,6 +25,6 @@ class FlexAttentionOp(OnnxOp):
     Y = result_def(FLOATS_BF16.of_parameter("T1"))
     scale = opt_prop_def(FLOAT_ATTR)
     softmax_precision = opt_prop_def(INT_ATTR)
-    prob_mod = region_def("single_block")
-    score_mod = region_def("single_block")
+    prob_mod = region_def()
+    score_mod = region_def()
     traits = traits_def(RecursiveMemoryEffect())

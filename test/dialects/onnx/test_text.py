@@ -283,3 +283,12 @@ def test_default_of_an_absent_attribute_is_not_printed():
     assert "axis" not in printed_op(ops["a"])
     assert isinstance(attr(ops["a"], "axis"), IntegerAttr)
     assert not isinstance(attr(ops["a"], "axis"), FloatAttr)
+
+
+def test_ops_of_other_tools_become_the_standards():
+    module = parse_module(INPUTS / "other_names.mlir")
+    names = [op.name for op in module.walk()]
+    assert {"onnx.MaxPool", "onnx.BatchNormalization", "onnx.FusedOp"} <= set(names)
+    assert names.count("onnx.Yield") == 2
+    pool = next(op for op in module.walk() if op.name == "onnx.MaxPool")
+    assert [str(result.type) for result in pool.results] == ["tensor<*xf32>", "none"]

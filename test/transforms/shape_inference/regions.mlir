@@ -16,7 +16,7 @@ func.func @branches(%c: tensor<i1>, %x: tensor<?x3xf32> {onnx.dim_params = "0:n"
 }
 
 // A condition computed from shapes chooses the branch; the other one may even be impossible.
-// (The first region is the else branch.)
+// (The first region is the then branch.)
 // CHECK-LABEL: func.func @known_condition
 // CHECK: }) {onnx.symbolic_shape = ["(3, n)"]} : (tensor<i1>) -> tensor<3x?xf32>
 func.func @known_condition(%x: tensor<?x3xf32> {onnx.dim_params = "0:n"}, %v: tensor<5xf32>) {
@@ -26,10 +26,10 @@ func.func @known_condition(%x: tensor<?x3xf32> {onnx.dim_params = "0:n"}, %v: te
   %n = "onnx.Squeeze"(%s, %axis) : (tensor<1xi64>, tensor<1xi64>) -> tensor<i64>
   %c = "onnx.Equal"(%n, %three) : (tensor<i64>, tensor<i64>) -> tensor<i1>
   %0 = "onnx.If"(%c) ({
-    %a = "onnx.Add"(%x, %v) : (tensor<?x3xf32>, tensor<5xf32>) -> tensor<*xf32>
+    %a = "onnx.Transpose"(%x) : (tensor<?x3xf32>) -> tensor<*xf32>
     "onnx.Yield"(%a) : (tensor<*xf32>) -> ()
   }, {
-    %a = "onnx.Transpose"(%x) : (tensor<?x3xf32>) -> tensor<*xf32>
+    %a = "onnx.Add"(%x, %v) : (tensor<?x3xf32>, tensor<5xf32>) -> tensor<*xf32>
     "onnx.Yield"(%a) : (tensor<*xf32>) -> ()
   }) : (tensor<i1>) -> tensor<*xf32>
   onnx.Return
