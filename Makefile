@@ -11,7 +11,9 @@ JOBS ?= 2
 MODELS ?= .models
 
 # Real models the tests run by default; all others with `make models` and `pytest -m full`.
-SMALL := swift_f0,basic_pitch_nmp,magika_v1,dtln_1,dtln_2,pyfrspell_derive_int8,chars2vec_en300,silero_vad_v6,silero_vad_half,onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_sigmoid,ortds_logreg_iris
+SMALL := swift_f0,basic_pitch_nmp,magika_v1,magika_v3_3,dtln_1,dtln_2,pyfrspell_derive_int8,chars2vec_en300
+SMALL := $(SMALL),silero_vad_v6,silero_vad_half,oww_embedding,oww_melspectrogram,oww_hey_jarvis
+SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_sigmoid,ortds_logreg_iris
 
 # PYTHON=/path/to/python3.12 chooses the interpreter; otherwise the first of these that fits.
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python

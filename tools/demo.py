@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from onnxloom.tools.cli import main as onnxloom
-from onnxloom.tools.fetch_models import FetchError, fetch, read_index, select
+from onnxloom.tools.fetch_models import FetchError, fetch
 
 MODEL = "swift_f0"
 TONE = 440.0
@@ -41,8 +41,7 @@ def main() -> int:
 
 def fetched(models: Path) -> Path:
     """The model, fetched if it is not there yet. Raises FetchError."""
-    (model,) = select(read_index(), MODEL)
-    return fetch(model, models)
+    return fetch(MODEL, models)
 
 
 def bundled() -> Path:
