@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -23,6 +23,8 @@ class Attributes:
     outputs: int
     """Outputs the node lists, omitted ones included."""
     wanted: tuple[bool, ...]
+    made: dict[str, Any] = field(default_factory=lambda: {}, compare=False)
+    """Where a function may keep what it makes of the attributes."""
 
     @staticmethod
     def of(node: Any) -> Attributes:

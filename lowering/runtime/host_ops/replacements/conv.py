@@ -14,12 +14,11 @@ from onnxloom.lowering.runtime.host_ops.replacements.windows import Array, Windo
 
 @replaces("Conv")
 def conv(attributes: Attributes, x: Array, w: Array, b: Array | None = None) -> Sequence[Any]:
-    """Sums are taken in float32 for the 16-bit types."""
-    wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
-    y = convolve(attributes, wide, w.astype(wide.dtype, copy=False), 0)
+    """Sums are taken in float64: equal kernels give equal maps, wherever BLAS cuts its tiles."""
+    y = convolve(attributes, x.astype(np.float64), w.astype(np.float64), 0)
     if b is not None:
-        y = y + b.astype(wide.dtype, copy=False).reshape(-1, *(1,) * (x.ndim - 2))
-    return [y.astype(x.dtype, copy=False)]
+        y += b.astype(np.float64).reshape(-1, *(1,) * (x.ndim - 2))
+    return [y.astype(x.dtype)]
 
 
 def convolve(attributes: Attributes, x: Array, w: Array, fill: Any) -> Array:
