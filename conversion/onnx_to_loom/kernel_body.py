@@ -10,7 +10,7 @@ Loops are context managers, so that a kernel reads like the loop nest it is:
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf

@@ -10,16 +10,19 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import str_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, bit_width
-from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table
+from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, unsigned
 
 
 def _shift(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
     value, amount = x
     zero = s.const(0, value.type)
-    # A shift by the width or more is undefined on the machine and 0 in ONNX.
-    inside = s.cmp("lt", amount, s.const(bit_width(value.type), amount.type), unsigned=True)
-    amount = s.select(inside, amount, zero)
     left = str_attr(op, "direction") == "LEFT"
+    # A shift by the width or more is undefined on the machine; in ONNX no bit of the value is left.
+    width = bit_width(value.type)
+    inside = s.cmp("lt", amount, s.const(width, amount.type), unsigned=True)
+    if not left and not unsigned(op):
+        return s.emit(arith.ShRSIOp(value, s.select(inside, amount, s.const(width - 1, amount.type))))
+    amount = s.select(inside, amount, zero)
     shifted = s.emit(arith.ShLIOp(value, amount) if left else arith.ShRUIOp(value, amount))
     return s.select(inside, shifted, zero)
 

@@ -296,6 +296,13 @@ def test_shift_by_the_width_gives_zero() -> None:
     np.testing.assert_array_equal(got, [0, 0])
 
 
+def test_right_shift_of_signed_integers_keeps_the_sign() -> None:
+    x = np.array([-8, -1, 8, -128, -5], np.int8)
+    got = ours("BitShift", [x, np.array([1, 3, 2, 7, 8], np.int8)], x.dtype, direction="RIGHT")
+    assert got is not None
+    np.testing.assert_array_equal(got, [-4, -1, 2, -1, -1])
+
+
 def test_f64_to_f16_rounds_once() -> None:
     # 1 + 2**-11 + 2**-40 is above the tie; by way of f32 it would be the tie and round to 1.
     x = np.array([1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-11, -(1 + 2.0**-11 + 2.0**-40), 1e300])

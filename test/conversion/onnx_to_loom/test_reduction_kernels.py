@@ -1,0 +1,112 @@
+"""Do reductions, softmax and normalizations compute what the reference does, over any axes?"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numerics import Array, check_op
+
+RNG = np.random.default_rng(5)
+REDUCTIONS = [
+    "ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2",
+    "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
+]  # fmt: skip
+AXES = [list(c) for n in (1, 2, 3) for c in itertools.combinations(range(4), n)]
+
+
+def positive(*shape: int, dtype: str = "float32") -> Array:
+    return (RNG.random(shape) + 0.5).astype(dtype)
+
+
+def ints(*values: int) -> Array:
+    return np.array(values, np.int64)
+
+
+@pytest.mark.parametrize("axes", AXES)
+def test_sum_over_any_axes(axes: list[int]) -> None:
+    cases = [[positive(*s)] for s in ((2, 3, 4, 5), (1, 3, 1, 5), (2, 1, 4, 1), (3, 2, 2, 300))]
+    check_op("ReduceSum", cases, constants={1: ints(*axes)}, keepdims=0)
+    check_op("ReduceMax", cases[:1], constants={1: ints(*axes)}, dynamic=False)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_each_reduction(name: str) -> None:
+    for axes in ([-1], [0], [0, 2]):
+        check_op(name, [[positive(3, 4, 5)]], constants={1: ints(*axes)})
+    check_op(name, [[positive(3, 4)]], keepdims=0)
+
+
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceMax", "ReduceMean"])
+def test_axes_are_an_input(name: str) -> None:
+    x = positive(3, 4, 5)
+    check_op(name, [[x, ints(1)], [x, ints(-1)], [x, ints(0)]])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "int64"])
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2"])
+def test_element_types(name: str, dtype: str) -> None:
+    x = (positive(4, 6) * 10).astype(dtype)
+    check_op(name, [[x]], constants={1: ints(1)}, rtol=2e-3 if dtype == "float16" else 1e-5)
+
+
+def test_max_keeps_nan_and_empty_reductions_have_their_neutral_element() -> None:
+    x = positive(3, 4)
+    x[1, 2] = np.nan
+    for name in ("ReduceMax", "ReduceMin"):
+        for axis in (0, 1):
+            check_op(name, [[x]], constants={1: ints(axis)})
+    check_op("ReduceSum", [[np.zeros((2, 0, 3), np.float32)]], constants={1: ints(1)})
+    check_op("ReduceProd", [[np.zeros((2, 0), np.float32)]], constants={1: ints(1)})
+
+
+def test_long_sums_are_accurate() -> None:
+    x = RNG.normal(size=(3, 40000)).astype(np.float32)
+    check_op("ReduceL1", [[x]], constants={1: ints(1)}, rtol=2e-6)
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+def test_arg_extremes(name: str, last: int) -> None:
+    x = RNG.integers(0, 4, (5, 6, 7)).astype(np.float32)
+    for axis in (0, 1, 2):
+        check_op(name, [[x]], axis=axis, select_last_index=last)
+    x[2, 3, 4] = x[0, 3, 2] = np.nan
+    check_op(name, [[x]], axis=0, select_last_index=last, keepdims=0)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("name", ["Softmax", "LogSoftmax", "Hardmax", "LpNormalization"])
+def test_ops_along_an_axis(name: str, axis: int) -> None:
+    check_op(name, [[RNG.normal(size=s).astype(np.float32) * 5] for s in ((3, 4, 5), (2, 1, 70))], axis=axis)
+
+
+def test_softmax_of_extreme_rows() -> None:
+    x = np.array([[1e30, 1e30, 0], [-np.inf, 0, 1], [np.inf, 0, 1], [np.nan, 0, 1]], np.float32)
+    check_op("Softmax", [[x]])
+    check_op("Softmax", [[RNG.normal(size=(4, 9)).astype(np.float16)]], rtol=2e-3)
+
+
+def test_layer_norm() -> None:
+    x = RNG.normal(size=(3, 4, 8)).astype(np.float32) + 3
+    check_op("LayerNormalization", [[x, positive(8), positive(8)]], axis=-1, dynamic=False, rtol=1e-4)
+    check_op("LayerNormalization", [[x, positive(4, 8)]], axis=1, dynamic=False, rtol=1e-4)
+    check_op(
+        "LayerNormalization", [[x, positive(8), positive(8)]], axis=2, dynamic=False, outputs=3, rtol=1e-4
+    )
+    check_op("RMSNormalization", [[x, positive(8)]], axis=-1, dynamic=False, rtol=1e-4)
+
+
+def test_channel_norms() -> None:
+    x = RNG.normal(size=(2, 6, 5, 5)).astype(np.float32) + 3
+    scale, bias = positive(6), positive(6)
+    check_op("InstanceNormalization", [[x, scale, bias]], rtol=1e-4)
+    check_op("GroupNormalization", [[x, scale, bias]], num_groups=3, rtol=1e-4)
+    check_op("BatchNormalization", [[x, scale, bias, positive(6), positive(6)]], rtol=1e-4)
+    check_op("BatchNormalization", [[positive(4, 6), scale, bias, bias, scale]], rtol=1e-4)
+
+
+def test_global_pools() -> None:
+    check_op("GlobalAveragePool", [[positive(2, 3, 7, 5)], [positive(1, 3, 1, 1)]])
+    check_op("GlobalMaxPool", [[positive(2, 3, 7, 5)]])
