@@ -28,7 +28,9 @@ class Executor:
     def __init__(self, library: KernelLibrary):
         self.library = library
         """Holds the machine code; its `objects` can be stored beside a plan."""
-        self.run: Callable[[int, int, int, int], int] = _RUN(library.address("run"))
+        run = _RUN(library.address("run"))
+        setattr(run, "library", library)  # noqa: B010  (whoever holds the function holds its code)
+        self.run: Callable[[int, int, int, int], int] = run
         """`run(table address, starts address, begin, end) -> end`."""
 
     @staticmethod

@@ -8,6 +8,7 @@ the object's entry, so that another model with the same kernel finds it. All key
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,23 +20,25 @@ import llvmlite
 from onnxloom.lowering.cache.disk import DiskCache, cache_directory
 from onnxloom.lowering.cpu_target import CpuTarget
 
-_EMITTERS = ("emit_llvm", "expand_math", "microkernels")
+_CODE_SOURCES = (
+    "emit_llvm", "expand_math", "microkernels", "compile_kernels.py", "constants.py", "cpu_target.py",
+    "executor.py", "numba_compile.py", "small_floats.py",
+)  # fmt: skip
+"""Files and folders beside this package that have a say in the machine code."""
 
 
 @cache
 def compile_environment() -> str:
-    """A digest of processor, versions and the sources that emit code."""
+    """A digest of processor, versions, Numba's settings and the sources that emit code."""
     target = CpuTarget.host()
     parts = [target.triple, target.cpu, target.features, llvmlite.__version__]
     parts += [metadata.version("numba"), metadata.version("onnxloom")]
+    parts += sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
     digest = hashlib.sha256("\n".join(parts).encode())
     lowering = Path(__file__).resolve().parent.parent
-    sources = [
-        *lowering.glob("*.py"),
-        *(s for folder in _EMITTERS for s in (lowering / folder).rglob("*.py")),
-    ]
-    for source in sorted(sources):
-        digest.update(source.read_bytes())
+    for place in (lowering / name for name in _CODE_SOURCES):
+        for source in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
