@@ -92,7 +92,8 @@ class ResultTypes:
         asked: Mapping[str, TypeProto] | None = None
         for index, name in enumerate(node.output):
             formal = formal_of(signature, index)
-            found = self.known(name)
+            # The standard's inference of Attention takes symbolic dims for 0: its shapes are not used.
+            found = None if node.op_type == "Attention" else self.known(name)
             if found is None and formal is not None:
                 found = bound.get(formal.type_parameter) or only.get(formal.type_parameter)
             if found is None:
