@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from xdsl.dialects.builtin import IntegerAttr, NoneType, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, NoneType, StringAttr, TensorType, f32
 from xdsl.ir import SSAValue
 from xdsl.utils.test_value import create_ssa_value
 
 from onnxloom.dialects import onnx as o
 from onnxloom.dialects.onnx import access
+from onnxloom.dialects.onnx.attributes import floats_value, ints_value
 from onnxloom.dialects.onnx.element_types import si64
 from onnxloom.errors import ModelError
 
@@ -89,3 +90,10 @@ def test_left_out_operand_is_none():
     assert access.is_none(none.none_val)
     assert none.none_val.type == NoneType()
     assert not access.is_none(create_ssa_value(T))
+
+
+def test_zeros_of_both_signs_and_booleans_stay_what_they_are():
+    assert str(floats_value([0.0, -0.0, 0.0])) == str(
+        ArrayAttr([FloatAttr(0.0, f32), FloatAttr(-0.0, f32), FloatAttr(0.0, f32)])
+    )
+    assert str(ints_value([True, 1, 0])) == "[1 : i64, 1 : i64, 0 : i64]"

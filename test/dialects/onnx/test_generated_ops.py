@@ -19,6 +19,7 @@ from xdsl.utils.test_value import create_ssa_value
 from onnxloom.dialects import onnx as dialect
 from onnxloom.dialects.onnx.attributes import string_value
 from onnxloom.dialects.onnx.constraints import TypeSet
+from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.tools import gen_onnx_ops
 
 GENERATED_FROM = (gen_onnx_ops.OUTPUT / "type_sets.py").read_text().split("schemas of onnx ")[1].split(":")[0]
@@ -151,6 +152,17 @@ def test_op_with_a_wrong_operand_type_is_refused_in_one_sentence(op: Any):
         assert message.startswith(f"{op.name}: operand {name} has type !onnx.Seq")
         assert "expected" in message
         assert "\n" not in message
+
+
+@pytest.mark.parametrize("op", SIMPLE, ids=[op.name for op in SIMPLE])
+def test_op_with_an_element_type_that_is_not_allowed_is_refused(op: Any):
+    for index, (name, definition) in enumerate(op.get_irdl_definition().operands):
+        refused = set(ELEMENT_TYPES.values()) - constraint(definition).elements
+        for element in sorted(refused, key=str)[:3]:
+            made = build(op)
+            made.operands[index] = create_ssa_value(TensorType(element, [1]))
+            with pytest.raises(VerifyException, match=f"^{op.name}: operand {name} has type tensor<1x"):
+                made.verify()
 
 
 def test_operands_of_one_type_parameter_have_one_element_type():
