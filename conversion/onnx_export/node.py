@@ -151,8 +151,9 @@ class NodeWriter:
         if last is None:
             raise PassError(f"onnx export: graph {name} is empty; expected ops ended by onnx.Yield")
         own: set[SSAValue] = {value for op in block.ops for value in op.results}
-        outputs = self.output_names(graph, last.operands, own)
+        # After the ops: the results of a fused op are named by what its body yields.
         self.write_ops(graph, block)
+        outputs = self.output_names(graph, last.operands, own)
         for source, output in outputs.identities:
             graph.node.add(op_type="Identity", input=[source], output=[output])
         for output, value in zip(outputs.names, last.operands, strict=True):

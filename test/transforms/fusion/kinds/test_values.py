@@ -1,0 +1,408 @@
+"""Fused ops compute what the ops they hold compute: the reference's values, and the unfused kernels' bits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+
+from onnxloom.conversion.onnx_export import export_model
+from onnxloom.conversion.onnx_to_loom.decline import FusionFallbackWarning
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import make
+from onnxloom.dialects.onnx.element_types import si64
+from onnxloom.dialects.onnx.text import make_context, parse_module
+from onnxloom.lowering.compile import CompileOptions, compile_module
+from onnxloom.transforms.fusion.create import FuseOpsPass
+from onnxloom.transforms.fusion.unfuse import unfuse_ops
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+DTYPES = {
+    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui32": np.uint32,
+}  # fmt: skip
+SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-3, -2.5, 65504.0]
+
+
+def values(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
+    """Random values; floats with NaN, infinities and both zeros among them."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(DTYPES[dtype])
+    if kind.kind in "iu":
+        low = 0 if kind.kind == "u" else -100
+        return rng.integers(low, 100, shape).astype(kind)
+    array = rng.standard_normal(shape) * 3
+    flat = array.reshape(-1)
+    count = min(len(SPECIAL), flat.size // 3)
+    flat[rng.permutation(flat.size)[:count]] = SPECIAL[:count]
+    return array.astype(kind)
+
+
+def fused(module: ModuleOp, kind: str) -> ModuleOp:
+    """A copy after fusion, which must have changed something."""
+    copy = module.clone()
+    step = FuseOpsPass(kinds=(kind,))
+    step.apply(make_context(), copy)
+    copy.verify()
+    assert any(op.kind.data == kind for op in copy.walk() if isinstance(op, onnx.FusedOp)), str(step.report)
+    return copy
+
+
+def compiled(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+    options = CompileOptions(fuse=False)
+    with np.errstate(all="ignore"):
+        return compile_module(module, options)(*inputs)
+
+
+def reference(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
+    """The standard's reference evaluator on the ops as they stand, fused ops inlined."""
+    plain = module.clone()
+    unfuse_ops(plain)
+    evaluator: Any = ReferenceEvaluator(export_model(plain))
+    with np.errstate(all="ignore"):
+        return evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
+
+
+def assert_same(actual: Sequence[Array], expected: Sequence[Array], tolerance: float = 0.0) -> None:
+    assert len(actual) == len(expected)
+    for one, other in zip(actual, expected, strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        if one.dtype.kind in "biu":
+            np.testing.assert_array_equal(one, other)
+            continue
+        one, other = one.astype(np.float64), other.astype(np.float64)
+        if tolerance:
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+            continue
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(np.signbit(one) & ~np.isnan(one), np.signbit(other) & ~np.isnan(other))
+
+
+def lowered_as_one(module: ModuleOp, kind: str, inputs: Sequence[Array]) -> list[Array]:
+    """The values of the fused module; falling back is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FusionFallbackWarning)
+        return compiled(fused(module, kind), inputs)
+
+
+# onnx.elementwise: exact, against the unfused kernels and against the reference.
+
+
+def check_elementwise(module: ModuleOp, inputs: Sequence[Array]) -> None:
+    actual = lowered_as_one(module, "onnx.elementwise", inputs)
+    assert_same(actual, compiled(module, inputs))
+    assert_same(actual, reference(module, inputs))
+
+
+def chain(element: str, x: str, y: str, full: str) -> ModuleOp:
+    """Sub, Mul, Add, Max, Abs, Where and a cast: exact in every type; two results."""
+    tx, ty, tf = (f"tensor<{s}{element}>" for s in (x, y, full))
+    tb = f"tensor<{full}i1>"
+    abs_op = (
+        f'"onnx.Abs"(%3) : ({tf}) -> {tf}'
+        if not element.startswith("ui")
+        else f'"onnx.Max"(%3, %x) : ({tf}, {tx}) -> {tf}'
+    )
+    return parse_module(f"""
+func.func @f(%x: {tx}, %y: {ty}) -> ({tf}, {tb}) {{
+  %0 = "onnx.Sub"(%x, %y) : ({tx}, {ty}) -> {tf}
+  %1 = "onnx.Mul"(%0, %x) : ({tf}, {tx}) -> {tf}
+  %2 = "onnx.Add"(%1, %y) : ({tf}, {ty}) -> {tf}
+  %3 = "onnx.Max"(%2, %y) : ({tf}, {ty}) -> {tf}
+  %4 = {abs_op}
+  %5 = "onnx.Greater"(%4, %x) : ({tf}, {tx}) -> {tb}
+  %6 = "onnx.Where"(%5, %4, %y) : ({tb}, {tf}, {ty}) -> {tf}
+  onnx.Return %6, %5 : {tf}, {tb}
+}}""")
+
+
+@pytest.mark.parametrize("element", DTYPES)
+def test_elementwise_of_every_type_is_exact(element: str):
+    module = chain(element, "5x7x", "7x", "5x7x")
+    check_elementwise(module, [values((5, 7), element), values((7,), element, 1)])
+
+
+@pytest.mark.parametrize(
+    "types, shapes",
+    [
+        (("", "", ""), ((), ())),
+        (("3x", "", "3x"), ((3,), ())),
+        (("0x4x", "4x", "0x4x"), ((0, 4), (4,))),
+        (("3x1x", "1x4x", "3x4x"), ((3, 1), (1, 4))),
+        (("1x1x", "1x", "1x1x"), ((1, 1), (1,))),
+        (("2x3x4x5x", "3x1x1x", "2x3x4x5x"), ((2, 3, 4, 5), (3, 1, 1))),
+        (("2x1x4x", "3x1x", "2x3x4x"), ((2, 1, 4), (3, 1))),
+        (("?x4x", "?x4x", "?x4x"), ((3, 4), (3, 4))),
+        (("?x4x", "?x4x", "?x4x"), ((3, 4), (1, 4))),
+        (("?x4x", "?x4x", "?x4x"), ((1, 4), (3, 4))),
+        (("?x?x", "?x", "?x?x"), ((2, 5), (5,))),
+        (("?x?x", "?x", "?x?x"), ((2, 5), (1,))),
+        (("?x?x", "?x", "?x?x"), ((2, 1), (5,))),
+        (("?x?x", "?x", "?x?x"), ((0, 5), (5,))),
+    ],
+)
+def test_elementwise_of_every_shape_is_exact(types: tuple[str, str, str], shapes: Any):
+    module = chain("f32", *types)
+    check_elementwise(module, [values(shape, "f32", i) for i, shape in enumerate(shapes)])
+
+
+def test_elementwise_functions_agree_with_the_unfused_kernels():
+    t = "tensor<6x9xf32>"
+    ops = ["Sigmoid", "Tanh", "Exp", "Softplus", "Erf", "Gelu", "Relu", "Sqrt", "Sin", "HardSwish", "Elu"]
+    lines = [f'%{i + 1} = "onnx.{op}"(%{i}) : ({t}) -> {t}' for i, op in enumerate(ops)]
+    text = "\n".join(['%0 = "onnx.Neg"(%x) : (T) -> T'.replace("T", t), *lines])
+    module = parse_module(f"func.func @f(%x: {t}) -> {t} {{\n{text}\nonnx.Return %{len(ops)} : {t}\n}}")
+    inputs = [values((6, 9), "f32")]
+    actual = compiled(fused(module, "onnx.elementwise"), inputs)
+    assert_same(actual, compiled(module, inputs))
+    assert_same(actual, reference(module, inputs), 1e-5)
+
+
+# onnx.matmul_epilogue: 1e-5 relative for f32 (sums in another order).
+
+
+def check_matmul(module: ModuleOp, inputs: Sequence[Array], tolerance: float = 1e-5) -> None:
+    actual = lowered_as_one(module, "onnx.matmul_epilogue", inputs)
+    assert_same(actual, reference(module, inputs), tolerance)
+
+
+GELU = """
+  %c = onnx.Constant dense<1.41421354> : tensor<E>
+  %one = onnx.Constant dense<1.0> : tensor<E>
+  %half = onnx.Constant dense<0.5> : tensor<E>
+  %m = "onnx.MatMul"(%x, %w) : (tensor<LxE>, tensor<RxE>) -> tensor<OxE>
+  %0 = "onnx.Add"(%m, %b) : (tensor<OxE>, tensor<BxE>) -> tensor<OxE>
+  %1 = "onnx.Div"(%0, %c) : (tensor<OxE>, tensor<E>) -> tensor<OxE>
+  %2 = "onnx.Erf"(%1) : (tensor<OxE>) -> tensor<OxE>
+  %3 = "onnx.Add"(%2, %one) : (tensor<OxE>, tensor<E>) -> tensor<OxE>
+  %4 = "onnx.Mul"(%0, %3) : (tensor<OxE>, tensor<OxE>) -> tensor<OxE>
+  %5 = "onnx.Mul"(%4, %half) : (tensor<OxE>, tensor<E>) -> tensor<OxE>
+  onnx.Return %5 : tensor<OxE>
+"""
+
+
+def gelu(element: str, left: str, right: str, bias: str, out: str) -> ModuleOp:
+    text = f"func.func @f(%x: tensor<LxE>, %w: tensor<RxE>, %b: tensor<BxE>) -> tensor<OxE> {{{GELU}}}"
+    for letter, shape in (("L", left), ("R", right), ("B", bias), ("O", out)):
+        text = text.replace(
+            f"tensor<{letter}xE>", f"tensor<{shape}x{element}>" if shape else f"tensor<{element}>"
+        )
+    return parse_module(text.replace("tensor<E>", f"tensor<{element}>"))
+
+
+def normal(shape: Sequence[int], element: str = "f32", seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[element])
+
+
+@pytest.mark.parametrize("element, tolerance", [("f32", 1e-5), ("f64", 1e-6), ("f16", 5e-3), ("bf16", 4e-2)])
+def test_matmul_epilogue_of_every_type(element: str, tolerance: float):
+    # f64: the reference computes Erf in single precision.
+    module = gelu(element, "5x8", "8x33", "33", "5x33")
+    inputs = [normal((5, 8), element), normal((8, 33), element, 1), normal((33,), element, 2)]
+    check_matmul(module, inputs, tolerance)
+
+
+@pytest.mark.parametrize(
+    "types, shapes",
+    [
+        (("4x8", "8x16", "", "4x16"), ((4, 8), (8, 16), ())),
+        (("4x8", "8x16", "4x1", "4x16"), ((4, 8), (8, 16), (4, 1))),
+        (("0x8", "8x16", "16", "0x16"), ((0, 8), (8, 16), (16,))),
+        (("4x0", "0x16", "16", "4x16"), ((4, 0), (0, 16), (16,))),
+        (("?x8", "8x16", "16", "?x16"), ((3, 8), (8, 16), (16,))),
+        (("?x8", "8x16", "16", "?x16"), ((0, 8), (8, 16), (16,))),
+        (("2x3x4x8", "8x16", "16", "2x3x4x16"), ((2, 3, 4, 8), (8, 16), (16,))),
+        (("2x1x4x8", "3x8x5", "3x1x1", "2x3x4x5"), ((2, 1, 4, 8), (3, 8, 5), (3, 1, 1))),
+        (("?x?x8", "8x5", "5", "?x?x5"), ((2, 7, 8), (8, 5), (5,))),
+    ],
+)
+def test_matmul_epilogue_of_every_shape(types: tuple[str, str, str, str], shapes: Any):
+    module = gelu("f32", *types)
+    check_matmul(module, [normal(s, "f32", i) for i, s in enumerate(shapes)])
+
+
+@pytest.mark.parametrize("trans_a", [0, 1])
+@pytest.mark.parametrize("trans_b", [0, 1])
+def test_gemm_keeps_its_attributes(trans_a: int, trans_b: int):
+    left, right = ("8x4" if trans_a else "4x8"), ("16x8" if trans_b else "8x16")
+    module = parse_module(f"""
+func.func @f(%x: tensor<{left}xf32>, %w: tensor<{right}xf32>, %c: tensor<16xf32>, %r: tensor<4x16xf32>)
+    -> tensor<4x16xf32> {{
+  %0 = "onnx.Gemm"(%x, %w, %c)
+    {{alpha = 0.5 : f32, beta = 2.0 : f32, transA = {trans_a} : si64, transB = {trans_b} : si64}}
+    : (tensor<{left}xf32>, tensor<{right}xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  %1 = "onnx.Add"(%0, %r) : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  onnx.Return %2 : tensor<4x16xf32>
+}}""")
+    shapes = [tuple(map(int, s.split("x"))) for s in (left, right, "16", "4x16")]
+    check_matmul(module, [normal(s, "f32", i) for i, s in enumerate(shapes)])
+
+
+def test_matmul_epilogue_keeps_nan_and_infinities():
+    module = gelu("f32", "4x8", "8x16", "16", "4x16")
+    x, w, b = normal((4, 8)), normal((8, 16), "f32", 1), normal((16,), "f32", 2)
+    x[0, 0], x[1, 1], b[3], b[4] = np.nan, np.inf, -np.inf, np.inf
+    check_matmul(module, [x, w, b])
+
+
+# Tampering between creation and lowering.
+
+TWO_RESULTS = """
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = "onnx.Sub"(%x, %y) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.LeakyRelu"(%0) {alpha = 0.25 : f32} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}"""
+BIAS_RELU = """
+func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.Add"(%0, %b) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %2 : tensor<4x8xf32>
+}"""
+KINDS = {
+    "onnx.elementwise": (TWO_RESULTS, ((4, 8), (8,))),
+    "onnx.matmul_epilogue": (BIAS_RELU, ((4, 8), (8, 8), (8,))),
+}
+
+Tamper = Callable[[onnx.FusedOp], None]
+
+
+def relu_of(fused_op: onnx.FusedOp) -> onnx.ReluOp:
+    (relu,) = (op for op in fused_op.body.block.ops if isinstance(op, onnx.ReluOp))
+    return relu
+
+
+def delete_an_op(fused_op: onnx.FusedOp) -> None:
+    relu = relu_of(fused_op)
+    PatternRewriter(relu).replace(relu, [], [relu.operands[0]])
+
+
+def insert_an_op(fused_op: onnx.FusedOp) -> None:
+    relu = relu_of(fused_op)
+    neg = make(onnx.NegOp, [relu.operands[0]], [relu.results[0].type])
+    PatternRewriter(relu).insert(neg, InsertPoint.before(relu))
+    relu.operands[0] = neg.results[0]
+
+
+def put_in_a_foreign_op(fused_op: onnx.FusedOp) -> None:
+    relu = relu_of(fused_op)
+    soft = make(onnx.SoftmaxOp, [relu.operands[0]], [relu.results[0].type])
+    PatternRewriter(relu).replace(relu, soft)
+
+
+def change_an_attribute(fused_op: onnx.FusedOp) -> None:
+    fused_op.attributes["op_count"] = IntegerAttr(7, si64)
+
+
+def change_the_type_of_an_attribute(fused_op: onnx.FusedOp) -> None:
+    fused_op.attributes["op_count"] = StringAttr("3")
+
+
+def remove_an_attribute(fused_op: onnx.FusedOp) -> None:
+    del fused_op.attributes["op_count"]
+
+
+def name_a_foreign_kind(fused_op: onnx.FusedOp) -> None:
+    fused_op.properties["kind"] = StringAttr("nobody.knows")
+
+
+def name_the_other_kind(fused_op: onnx.FusedOp) -> None:
+    (other,) = KINDS.keys() - {fused_op.kind.data}
+    fused_op.properties["kind"] = StringAttr(other)
+
+
+FALL_BACK: list[Tamper] = [
+    delete_an_op, insert_an_op, put_in_a_foreign_op, change_an_attribute, change_the_type_of_an_attribute,
+    remove_an_attribute, name_a_foreign_kind, name_the_other_kind,
+]  # fmt: skip
+
+
+def tampered(kind: str, tamper: Tamper) -> tuple[ModuleOp, list[Array]]:
+    text, shapes = KINDS[kind]
+    module = fused(parse_module(text), kind)
+    (fused_op,) = (op for op in module.walk() if isinstance(op, onnx.FusedOp))
+    tamper(fused_op)
+    module.verify()
+    return module, [normal(shape, "f32", i) for i, shape in enumerate(shapes)]
+
+
+@pytest.mark.parametrize("tamper", FALL_BACK)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fused_op_that_was_tampered_with_runs_op_by_op(kind: str, tamper: Tamper):
+    module, inputs = tampered(kind, tamper)
+    with pytest.warns(FusionFallbackWarning):
+        actual = compiled(module, inputs)
+    assert_same(actual, reference(module, inputs), 1e-5)
+
+
+def swap_the_yield(fused_op: onnx.FusedOp) -> None:
+    end = fused_op.body.block.last_op
+    assert end is not None
+    first, second = end.operands
+    end.operands[0], end.operands[1] = second, first
+
+
+def change_an_op(fused_op: onnx.FusedOp) -> None:
+    for op in fused_op.body.block.ops:
+        if isinstance(op, onnx.LeakyReluOp):
+            op.properties["alpha"] = type(op.properties["alpha"])(-3.0, 32)  # pyright: ignore
+
+
+@pytest.mark.parametrize("tamper", [swap_the_yield, change_an_op])
+def test_a_body_that_is_still_of_its_kind_computes_what_it_says(tamper: Tamper):
+    module, inputs = tampered("onnx.elementwise", tamper)
+    expected = reference(module, inputs)
+    assert not np.array_equal(expected[0], reference(parse_module(TWO_RESULTS), inputs)[0])
+    assert_same(compiled(module, inputs), expected)
+
+
+# Dim conditions: what detection proved is checked with the sizes at hand.
+
+CONDITION = """
+func.func @f(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %0, %1 = "onnx.FusedOp"(%x, %y) <{kind = "onnx.elementwise"}> ({
+  ^bb0(%a: tensor<?x8xf32>, %b: tensor<?x8xf32>):
+    %2 = "onnx.Neg"(%a) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+    %3 = "onnx.Add"(%2, %b) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    "onnx.Yield"(%2, %3) : (tensor<?x8xf32>, tensor<?x8xf32>) -> ()
+  }) {dim_conditions = [[1, 0, 0, 0]], loop_rank = 2 : si64, op_count = 2 : si64}
+    : (tensor<?x8xf32>, tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>)
+  onnx.Return %0, %1 : tensor<?x8xf32>, tensor<?x8xf32>
+}"""
+
+
+@pytest.mark.parametrize("rows", [(3, 3), (1, 3), (3, 1), (1, 1), (0, 0), (0, 1)])
+def test_a_condition_that_does_not_hold_runs_the_unfused_ops(rows: tuple[int, int]):
+    module = parse_module(CONDITION)
+    inputs = [normal((rows[0], 8)), normal((rows[1], 8), "f32", 1)]
+    actual = compiled(module, inputs)
+    assert actual[0].shape == (rows[0], 8)
+    assert_same(actual, reference(module, inputs))
+
+
+def test_without_its_condition_the_body_is_not_trusted():
+    module = parse_module(CONDITION.replace("dim_conditions = [[1, 0, 0, 0]], ", ""))
+    inputs = [normal((1, 8)), normal((3, 8), "f32", 1)]
+    with pytest.warns(FusionFallbackWarning, match="may be smaller"):
+        actual = compiled(module, inputs)
+    assert_same(actual, reference(module, inputs))
+
+
+def test_a_condition_written_by_hand_may_be_nonsense():
+    module = parse_module(CONDITION.replace("[[1, 0, 0, 0]]", "[[1, 0, 5, 9]]"))
+    inputs = [normal((3, 8)), normal((3, 8), "f32", 1)]
+    with pytest.warns(FusionFallbackWarning, match="dim condition"):
+        actual = compiled(module, inputs)
+    assert_same(actual, reference(module, inputs))
