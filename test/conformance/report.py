@@ -7,9 +7,9 @@ import collections
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
-from cases import Case, cases, skipped  # noqa: E402
+from backend_cases import Case, cases, skipped  # noqa: E402
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from onnx.backend.test.runner import Runner
 from onnxloom.backend import OnnxloomBackend, OnnxloomRep
 
 CATEGORIES = ("Node", "Simple", "PyTorchConverted", "PyTorchOperator")
-SKIPPED = Path(__file__).with_name("skipped.txt")
+SKIPPED = Path(__file__).parent.parent / "conformance" / "skipped.txt"
 
 
 class Recorder(OnnxloomBackend):

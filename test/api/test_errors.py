@@ -1,0 +1,102 @@
+"""Every bad input gives one typed line that names the culprit, what was expected, and what was given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from text_models import model_of
+
+import onnxloom
+
+GRAPH = "agraph (float[n, 3] x, float[n, k] b) => (float[n, 3] y) { s = ReduceSum(b) y = Add(x, s) }"
+
+
+@pytest.fixture(scope="module")
+def session() -> onnxloom.InferenceSession:
+    return onnxloom.InferenceSession(model_of(GRAPH))
+
+
+def zeros(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    return np.zeros(shape, dtype)
+
+
+@pytest.mark.parametrize(
+    ("feeds", "words"),
+    [
+        ({"x": zeros(2, 3)}, ["'b'", "missing", "'x'"]),
+        ({"x": zeros(2, 3), "b": zeros(2, 1), "c": zeros(1)}, ["'c'", "'x'", "'b'"]),
+        ({"x": zeros(2, 3, dtype=np.float64), "b": zeros(2, 1)}, ["'x'", "tensor(float)", "float64"]),
+        ({"x": zeros(2, 3, dtype=np.int32), "b": zeros(2, 1)}, ["'x'", "tensor(float)", "int32"]),
+        ({"x": zeros(2, 3, 1), "b": zeros(2, 1)}, ["'x'", "rank 2", "rank 3", "[n, 3]"]),
+        ({"x": zeros(2, 4), "b": zeros(2, 1)}, ["'x'", "dim 1", "3", "[2, 4]"]),
+        ({"x": zeros(2, 3), "b": zeros(5, 1)}, ["'b'", "n", "5", "2"]),
+        ({"x": "text", "b": zeros(2, 1)}, ["'x'", "str"]),
+    ],
+)
+def test_input_errors(session: onnxloom.InferenceSession, feeds: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(onnxloom.InputError) as raised:
+        session.run(None, feeds)
+    message = str(raised.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_good_call_after_a_bad_one(session: onnxloom.InferenceSession) -> None:
+    with pytest.raises(onnxloom.InputError):
+        session.run(None, {"x": zeros(2, 4), "b": zeros(2, 1)})
+    assert session.run(None, {"x": zeros(2, 3), "b": zeros(2, 1)})[0].shape == (2, 3)
+
+
+def test_unknown_output_name(session: onnxloom.InferenceSession) -> None:
+    with pytest.raises(onnxloom.InputError, match="'z'.*y"):
+        session.run(["z"], {"x": zeros(2, 3), "b": zeros(2, 1)})
+
+
+def test_positional_inputs_are_counted(session: onnxloom.InferenceSession) -> None:
+    with pytest.raises(onnxloom.InputError, match="2 inputs.*got 1"):
+        session.model(zeros(2, 3))
+
+
+def test_an_unknown_op_is_named_before_anything_runs() -> None:
+    graph = "agraph (float[N] x) => (float[N] y) { a = Relu(x) [n1] y = my.domain.Mystery(a) }"
+    with pytest.raises(onnxloom.UnsupportedOpError) as raised:
+        onnxloom.InferenceSession(model_of(graph))
+    for word in ("Mystery", "my.domain", "n1"):
+        assert word in str(raised.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"garbage", bytes(range(256)) * 10])
+def test_damaged_files(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(data)
+    with pytest.raises(onnxloom.ModelError) as raised:
+        onnxloom.InferenceSession(path)
+    assert "bad.onnx" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(onnxloom.ModelError, match="absent.onnx"):
+        onnxloom.InferenceSession(tmp_path / "absent.onnx")
+    with pytest.raises(onnxloom.ModelError, match="absent.mlir"):
+        onnxloom.compile(tmp_path / "absent.mlir")
+
+
+def test_bad_ir_text_names_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text("builtin.module {\n  nonsense\n}\n")
+    with pytest.raises(onnxloom.ModelError) as raised:
+        onnxloom.compile(path)
+    assert "bad.mlir:2" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_an_op_that_fails_while_running_is_named() -> None:
+    graph = "agraph (float[N] x, int64[1] s) => (float[M] y) { [cut] y = Reshape(x, s) }"
+    model = onnxloom.compile(model_of(graph))
+    with pytest.raises(onnxloom.ModelError, match=r"(?i)reshape"):
+        model(zeros(6), np.array([4]))

@@ -1,0 +1,104 @@
+"""Loop and Scan: trips, conditions, captures, nesting, scan outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx.reference import ReferenceEvaluator
+from text_models import compiled, model_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
+
+LOOP = """agraph (int64 m, float[N] x, float[N] w) => (float[N] last, float[T, N] all) {
+    c = Constant <value = bool {1}> ()
+    last, all = Loop(m, c, x) <body = b (int64 i, bool go, float[N] v) => (bool more, float[N] next, float[N] out) {
+        next = Add(v, w)
+        out = Mul(next, w)
+        s = ReduceSum <keepdims = 0> (next)
+        limit = Constant <value = float {30}> ()
+        more = Less(s, limit)
+    }>
+}"""
+
+
+def both(graph: str, *inputs: np.ndarray[Any, Any]) -> tuple[list[Any], list[Any]]:
+    proto = model_of(graph)
+    names = [i.name for i in proto.graph.input]
+    expected = ReferenceEvaluator(proto).run(None, dict(zip(names, inputs, strict=True)))
+    return compiled(graph)(*inputs), list(expected)
+
+
+@pytest.mark.parametrize("trips", [0, 1, 3, 50])
+def test_a_loop_counts_and_stops_on_its_condition(trips: int) -> None:
+    x = np.array([1.0, 2.0], np.float32)
+    w = np.array([1.0, 3.0], np.float32)
+    got, expected = both(LOOP, np.array(trips), x, w) if trips else (compiled(LOOP)(np.array(0), x, w), None)
+    if expected is None:
+        np.testing.assert_array_equal(got[0], x)
+        assert got[1].shape[0] == 0
+        return
+    for g, e in zip(got, expected, strict=True):
+        np.testing.assert_allclose(g, e, rtol=1e-6)
+
+
+def test_results_of_a_loop_that_never_ran_are_not_its_inputs() -> None:
+    x, w = np.ones(2, np.float32), np.ones(2, np.float32)
+    last, _ = compiled(LOOP)(np.array(0), x, w)
+    last[:] = 7
+    np.testing.assert_array_equal(x, 1)
+
+
+def test_loops_nest_and_capture_from_both_levels() -> None:
+    graph = """agraph (int64 m, float[N] x) => (float[N] y) {
+        y = Loop(m, , x) <body = outer (int64 i, bool g, float[N] v) => (bool go, float[N] o) {
+            go = Identity(g)
+            f = Cast <to = 1> (i)
+            o = Loop(m, , v) <body = inner (int64 j, bool h, float[N] u) => (bool on, float[N] p) {
+                on = Identity(h)
+                q = Add(u, f)
+                p = Add(q, x)
+            }>
+        }>
+    }"""
+    x = np.array([1.0, -2.0], np.float32)
+    expected = x.copy()
+    for i in range(3):
+        for _ in range(3):
+            expected = expected + i + x
+    np.testing.assert_allclose(compiled(graph)(np.array(3), x)[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("reverse", [0, 1])
+def test_scan_over_slices(reverse: int) -> None:
+    graph = f"""agraph (float[2] s, float[T, 2] x) => (float[2] last, float[T, 2] y) {{
+        last, y = Scan <num_scan_inputs = 1, scan_input_directions = [{reverse}], scan_output_directions = [{reverse}],
+                        body = b (float[2] a, float[2] v) => (float[2] next, float[2] out) {{
+            next = Add(a, v)
+            out = Mul(next, v)
+        }}> (s, x)
+    }}"""
+    s = np.array([0.5, 1.0], np.float32)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    rows = x[::-1] if reverse else x
+    states = np.cumsum(np.vstack([s, rows]), axis=0)[1:]
+    y = states * rows
+    got = compiled(graph)(s, x)
+    np.testing.assert_allclose(got[0], states[-1], rtol=1e-6)
+    np.testing.assert_allclose(got[1], y[::-1] if reverse else y, rtol=1e-6)
+
+
+def test_a_sequence_grows_in_a_loop() -> None:
+    graph = """agraph (int64 m, float[N] x) => (seq(float[N]) y) {
+        e = SequenceEmpty <dtype = 1> ()
+        y = Loop(m, , e) <body = b (int64 i, bool g, seq(float[N]) s) => (bool go, seq(float[N]) t) {
+            go = Identity(g)
+            f = Cast <to = 1> (i)
+            v = Add(x, f)
+            t = SequenceInsert(s, v)
+        }>
+    }"""
+    x = np.array([1.0, 2.0], np.float32)
+    (got,) = compiled(graph)(np.array(3), x)
+    assert [list(v) for v in got] == [[1, 2], [2, 3], [3, 4]]
