@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from onnxloom.conversion.onnx_import.source import Source, load
+from onnxloom.errors import ModelError
 
 
 def import_model(source: Source, *, external_data_dirs: Sequence[str | os.PathLike[str]] = ()) -> ModuleOp:
@@ -17,14 +18,21 @@ def import_model(source: Source, *, external_data_dirs: Sequence[str | os.PathLi
     of external data are read from the model's own folder and from `external_data_dirs` only.
     Raises ModelError or UnsupportedOpError, in one line that names file and node.
     """
+    from xdsl.utils.exceptions import VerifyException
+
     from onnxloom.conversion.onnx_import.module import build_module
-    from onnxloom.errors import ModelError
+    from onnxloom.conversion.onnx_import.text_check import check_text
 
     loaded = load(source, external_data_dirs)
     try:
-        return build_module(loaded)
+        check_text(loaded.proto)
+        module = build_module(loaded)
+        module.verify()
     except ModelError as error:
-        raise type(error)(f"{loaded.name}: {error}") from None
+        raise type(error)(f"{loaded.name}: {' '.join(str(error).split())}") from None
+    except VerifyException as error:
+        raise ModelError(f"{loaded.name}: {' '.join(str(error).split())}") from None
+    return module
 
 
 __all__ = ["Source", "import_model"]

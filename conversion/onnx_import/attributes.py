@@ -76,7 +76,7 @@ def attribute_of_proto(attribute: AttributeProto, payloads: Payloads, where: str
     if kind == AttributeProto.TENSORS:
         return ArrayAttr([tensor_attribute(tensor, payloads, what) for tensor in attribute.tensors])
     if kind == AttributeProto.SPARSE_TENSOR:
-        return onnx.constant_attr(array_of_sparse(attribute.sparse_tensor, what))
+        return onnx.constant_attr(array_of_sparse(attribute.sparse_tensor, what, payloads.array))
     if kind == AttributeProto.TYPE_PROTO:
         found = type_of_proto(attribute.tp)
         if found is None:

@@ -77,7 +77,9 @@ class GraphBuilder:
         for sparse in graph.sparse_initializer:
             name = sparse.values.name
             what = f"sparse initializer {name!r}"
-            self._add_constant(onnx.constant_attr(array_of_sparse(sparse, what)), name, what, scope, ops)
+            self._add_constant(
+                onnx.constant_attr(array_of_sparse(sparse, what, self.payloads.array)), name, what, scope, ops
+            )
 
     def _add_constant(
         self, value: Attribute, name: str, what: str, scope: Scope, ops: list[Operation]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, defs
 
+from onnxloom.conversion.onnx_import.attributes import kind_of
 from onnxloom.conversion.onnx_import.functions import FunctionKey, instantiate, key_of_call, key_of_function
 from onnxloom.conversion.onnx_import.known_values import KnownValues, used_names
 from onnxloom.conversion.onnx_import.opsets import check_opset, opsets_of
@@ -118,6 +119,8 @@ class _Flattener:
         if function is not None:
             return self.call(node, function, title, opsets, place)
         for attribute in node.attribute:
+            if not attribute.type and not attribute.ref_attr_name:
+                attribute.type = kind_of(attribute)  # pyright: ignore[reportAttributeAccessIssue]
             for graph in _graphs(attribute):
                 hidden = place.hidden | _defined(graph)
                 self.graph(graph, opsets, _Place(place.calls, place.depth + 1, hidden))

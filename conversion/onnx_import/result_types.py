@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from onnx import NodeProto, TypeProto, defs, shape_inference
+from onnx.checker import ValidationError
 from onnx.onnx_cpp2py_export.shape_inference import InferenceError
 from xdsl.dialects.builtin import NoneType, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
@@ -126,7 +127,7 @@ def _asked(node: NodeProto, domain: str, operands: Sequence[SSAValue]) -> Mappin
             types[name] = proto_of_type(operand.type)
     try:
         return shape_inference.infer_node_outputs(schema, node, types)
-    except (InferenceError, defs.SchemaError, ValueError, RuntimeError):
+    except (InferenceError, ValidationError, defs.SchemaError, ValueError, RuntimeError):
         return {}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,13 +116,15 @@ def _typed(tensor: TensorProto, dims: tuple[int, ...], dtype: DType, what: str) 
         raise ModelError(f"{what} holds data that do not fit its type: {error}") from None
 
 
-def array_of_sparse(sparse: SparseTensorProto, what: str) -> Array:
+def array_of_sparse(
+    sparse: SparseTensorProto, what: str, array_of: Callable[[TensorProto, str], Array] = array_of_tensor
+) -> Array:
     """A sparse tensor made dense. Raises ModelError on indices outside its shape."""
     dims = tuple(sparse.dims)
     if any(dim < 0 for dim in dims) or math.prod(dims) > MAX_SPARSE_ELEMENTS:
         raise ModelError(f"{what} has shape {list(dims)}; expected at most {MAX_SPARSE_ELEMENTS} elements")
-    values = array_of_tensor(sparse.values, f"values of {what}").reshape(-1)
-    indices = array_of_tensor(sparse.indices, f"indices of {what}").astype(np.int64)
+    values = array_of(sparse.values, f"values of {what}").reshape(-1)
+    indices = array_of(sparse.indices, f"indices of {what}").astype(np.int64)
     if indices.shape == (values.size, len(dims)):
         in_range = bool(((indices >= 0) & (indices < np.array(dims, dtype=np.int64))).all())
         flat = indices @ np.array([math.prod(dims[i + 1 :]) for i in range(len(dims))], dtype=np.int64)

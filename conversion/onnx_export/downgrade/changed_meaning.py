@@ -14,7 +14,7 @@ from onnxloom.conversion.onnx_export.downgrade.registry import (
     int_of,
     string_of,
 )
-from onnxloom.conversion.onnx_import.upgrade.registry import keep_inputs, put, take
+from onnxloom.conversion.onnx_import.upgrade.registry import Array, keep_inputs, put, take
 
 _BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 
@@ -94,7 +94,7 @@ def coordinates_of_10(node: NodeProto, context: Downgrade) -> None:
     if mode == "nearest":
         scales = context.constant_of(node.input[2])
         rounding = string_of(node, "nearest_mode", "round_prefer_floor")
-        enlarges = scales is not None and bool((scales >= 1).all()) and rounding == "floor"
+        enlarges = _enlarges(scales, context) and rounding == "floor"
         shrinks = scales is not None and bool((scales <= 1).all()) and rounding == "ceil"
         if not enlarges and not shrinks:
             raise Refused(f"its nearest_mode is {rounding}")
@@ -106,9 +106,14 @@ def coordinates_of_10(node: NodeProto, context: Downgrade) -> None:
 @downgrade("Resize", below=10)
 def as_upsample(node: NodeProto, context: Downgrade) -> None:
     scales = context.constant_of(node.input[1])
-    if scales is None or not bool((scales >= 1).all()):
+    if not _enlarges(scales, context):
         raise Refused("it may shrink")
     node.op_type = "Upsample"
+
+
+def _enlarges(scales: Array | None, context: Downgrade) -> bool:
+    """Unknown scales of a model older than Resize came from Upsample, which only enlarges."""
+    return context.original < 10 if scales is None else bool((scales >= 1).all())
 
 
 @downgrade("Upsample", below=9)

@@ -171,7 +171,12 @@ def _fit(node: NodeProto, schema: Schema, latest: Schema, title: str, context: D
     """Checks what no adapter has to: attributes, number of inputs and outputs, element types."""
     needs = _next_version(schema.name, schema.domain, schema.since_version)
     for attribute in list(node.attribute):
-        if attribute.name in schema.attributes:
+        declared = schema.attributes.get(attribute.name)
+        if declared is not None:
+            if attribute.type and int(declared.type.value) != attribute.type:  # pyright: ignore
+                raise NotExpressible(
+                    title, f"attribute {attribute.name} is of another kind there", schema.domain, needs
+                )
             continue
         if not _is_default(attribute, latest):
             raise NotExpressible(title, f"attribute {attribute.name} came after it", schema.domain, needs)

@@ -41,6 +41,8 @@ class Upgrade:
     """Whether anything may read a value."""
     before: list[NodeProto] = field(default_factory=list[NodeProto])
     after: list[NodeProto] = field(default_factory=list[NodeProto])
+    added: dict[str, Array] = field(default_factory=dict[str, Array])
+    """Constants the adapters added."""
 
     def add(self, op_type: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Adds a node before the node; gives the name of its output."""
@@ -52,6 +54,7 @@ class Upgrade:
         """A constant before the node; Python integers are int64."""
         array = value if isinstance(value, np.ndarray) else np.array(value, dtype=np.int64)
         output = self.fresh("Constant")
+        self.added[output] = array
         self.before.append(helper.make_node("Constant", [], [output], value=numpy_helper.from_array(array)))
         return output
 
@@ -60,6 +63,11 @@ class Upgrade:
         inner = self.fresh(op_type)
         self.after.append(helper.make_node(op_type, [inner, *inputs], [node.output[index]], **attributes))
         node.output[index] = inner
+
+    def known(self, name: str) -> Array | None:
+        """The data of a constant, those of other adapters included; None for everything else."""
+        found = self.added.get(name)
+        return self.constant_of(name) if found is None else found
 
     def rank(self, name: str) -> int | None:
         proto = self.type_of(name)

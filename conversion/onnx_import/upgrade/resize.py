@@ -39,18 +39,21 @@ def as_resize(node: NodeProto, context: Upgrade) -> None:
     node.op_type = "Resize"
     mode = take_string(node, "mode", "nearest")
     put(node, "mode", "linear" if mode == "bilinear" else mode)
+    # Upsample only enlarges.
+    put(node, "nearest_mode", "floor")
 
 
 @upgrade("Resize", to=11)
 def coordinates_of_10(node: NodeProto, context: Upgrade) -> None:
     """Coordinates are out / scale; nearest rounds down where it enlarges, up where it shrinks."""
+    is_upsample = has(node, "nearest_mode")
     data, scales = node.input[0], node.input[1]
     keep_inputs(node, [data, "", scales])
     put(node, "coordinate_transformation_mode", "asymmetric")
     mode = next((a.s for a in node.attribute if a.name == "mode"), b"nearest")
-    if mode != b"nearest":
+    if mode != b"nearest" or is_upsample:
         return
-    known = context.constant_of(scales)
+    known = context.known(scales)
     if known is not None and bool((known >= 1).all() or (known <= 1).all()):
         put(node, "nearest_mode", "floor" if bool((known >= 1).all()) else "ceil")
         return
@@ -69,7 +72,7 @@ def optional_inputs_of_13(node: NodeProto, context: Upgrade) -> None:
     if len(node.input) > 3 and node.input[3] and len(node.input) > 2:
         node.input[2] = ""
     if len(node.input) > 1 and node.input[1]:
-        roi = context.constant_of(node.input[1])
+        roi = context.known(node.input[1])
         if roi is not None and roi.size == 0:
             node.input[1] = ""
     mode = next((a.s for a in node.attribute if a.name == "coordinate_transformation_mode"), b"")

@@ -82,17 +82,13 @@ def ints(*values: int) -> Array:
     return np.array(values, dtype=np.int64)
 
 
-def _scan8_body(axis_sum: bool = False) -> onnx.GraphProto:
+def _scan8_body() -> onnx.GraphProto:
     return helper.make_graph(
         [helper.make_node("Add", ["s", "e"], ["s2"]), helper.make_node("Mul", ["s2", "e"], ["o"])],
         "body",
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in ("s", "e")],
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in ("s2", "o")],
     )
-
-
-def _scan8(state: Array, elements: Array) -> Array:
-    return state + elements.sum(axis=1)
 
 
 X = f32(2, 3, 4, 5)
@@ -159,7 +155,8 @@ CASES = [
     ),
     Case("Upsample-7", "Upsample", 7, (f32(1, 2, 3, 4),), {"scales": [1.0, 1.0, 2.0, 3.0]}),
     Case(
-        "Upsample-7-linear", "Upsample", 7, (f32(1, 2, 3, 4),), {"scales": [1.0, 1.0, 2.0, 2.0], "mode": "linear"}
+        "Upsample-7-linear", "Upsample", 7, (f32(1, 2, 3, 4),),
+        {"scales": [1.0, 1.0, 2.0, 2.0], "mode": "linear"},
     ),
     Case(
         "Upsample-9", "Upsample", 9, (f32(1, 2, 3, 4), np.array([1, 1, 2, 1.5], np.float32)), constants=(1,)
@@ -220,7 +217,8 @@ CASES = [
          run_at=21, expected=lambda x: np.sqrt((x**2).sum(axis=(2, 3), keepdims=True))),
     Case("Tile-1", "Tile", 1, (f32(2, 3), np.array([3], np.float32), np.array([1], np.float32)),
          expected=lambda x, t, a: np.tile(x, (1, 3))),
-    Case("Scatter-9", "Scatter", 9, (f32(3, 3), np.array([[1, 0, 2]], np.int64), f32(1, 3, seed=3)), {"axis": 0}),
+    Case("Scatter-9", "Scatter", 9, (f32(3, 3), np.array([[1, 0, 2]], np.int64), f32(1, 3, seed=3)),
+         {"axis": 0}),
     Case("Scatter-11", "Scatter", 11, (f32(3, 3), np.array([[1, 0, 2]], np.int64), f32(1, 3, seed=3)),
          {"axis": 0}, expected=lambda d, i, u: _scattered(d, i, u)),
     Case("RoiAlign-10", "RoiAlign", 10,
@@ -233,7 +231,8 @@ CASES = [
     Case("LSTM-1", "LSTM", 1, (f32(4, 2, 3), f32(1, 8, 3, seed=1), f32(1, 8, 2, seed=2)),
          {"hidden_size": 2, "output_sequence": 1},
          expected=lambda x, w, r: _lstm(x, w, r)),
-    Case("GRU-7", "GRU", 7, (f32(4, 2, 3), f32(1, 6, 3, seed=1), f32(1, 6, 2, seed=2)), {"hidden_size": 2}, outputs=2),
+    Case("GRU-7", "GRU", 7, (f32(4, 2, 3), f32(1, 6, 3, seed=1), f32(1, 6, 2, seed=2)),
+         {"hidden_size": 2}, outputs=2),
     Case("Scan-8", "Scan", 8, (None, f32(2, 3), f32(2, 4, 3, seed=1)),
          {"body": _scan8_body(), "num_scan_inputs": 1}, outputs=2),
     Case("Scan-8-reverse", "Scan", 8, (None, f32(2, 3), f32(2, 4, 3, seed=1)),

@@ -1,0 +1,196 @@
+"""Any source gives the same module; damaged ones give one line that names the file."""
+
+from __future__ import annotations
+
+import io
+import random
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx as onnx_package
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+
+from onnxloom.conversion.onnx_export import export_model
+from onnxloom.conversion.onnx_import import import_model
+from onnxloom.conversion.onnx_import.wire import cut_raw_data
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.text import print_module
+from onnxloom.errors import ModelError, OnnxloomError
+
+WEIGHT = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
+
+
+def small_model(weight: np.ndarray[tuple[int, ...], np.dtype[np.float32]] = WEIGHT) -> ModelProto:
+    branches = [
+        helper.make_graph(
+            [helper.make_node(op, ["h"], [name])],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)],
+        )
+        for op, name in (("Relu", "then"), ("Neg", "else"))
+    ]
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"], name="product"),
+            helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1]),
+        ],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 40]),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 40])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    model = helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
+    helper.set_model_props(model, {"author": 'a "b"\n', "": "empty"})
+    return model
+
+
+def weight_of(module: ModuleOp) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    array = next(onnx.constant_value(op.output) for op in module.walk() if isinstance(op, onnx.ConstantOp))
+    assert array is not None
+    return array
+
+
+def text_of(module: ModuleOp) -> str:
+    stream = io.StringIO()
+    print_module(module, stream, elide_weights=True)
+    return stream.getvalue()
+
+
+def test_all_sources_give_the_same_model(tmp_path: Path) -> None:
+    model = small_model()
+    data = model.SerializeToString()
+    path = tmp_path / "m.onnx"
+    path.write_bytes(data)
+    with open(path, "rb") as file:
+        modules = [import_model(s) for s in (path, str(path), data, bytearray(data), model, file)]
+    modules.append(import_model(io.BytesIO(data)))
+    exported = [export_model(module).SerializeToString(deterministic=True) for module in modules]
+    assert len(set(exported)) == 1
+    for module in modules:
+        np.testing.assert_array_equal(weight_of(module), WEIGHT)
+        assert not weight_of(module).flags.writeable
+
+
+def test_source_proto_is_not_changed() -> None:
+    model = small_model()
+    before = model.SerializeToString(deterministic=True)
+    import_model(model)
+    assert model.SerializeToString(deterministic=True) == before
+
+
+def test_metadata_names_and_symbolic_dims_survive_the_round_trip() -> None:
+    model = small_model()
+    exported = export_model(import_model(model))
+    assert {p.key: p.value for p in exported.metadata_props} == {"author": 'a "b"\n', "": "empty"}
+    assert exported.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+    assert [i.name for i in exported.graph.input] == ["x", "c"]
+    assert exported.graph.node[0].name == "product"
+    assert exported.graph.initializer[0].name == "w"
+    onnx_package.checker.check_model(exported)
+
+
+def test_weights_are_views_of_the_given_bytes() -> None:
+    data = small_model().SerializeToString()
+    address = np.frombuffer(data, np.uint8).ctypes.data
+    assert address <= weight_of(import_model(data)).ctypes.data < address + len(data)
+
+
+def test_model_of_500_mb_is_not_copied(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    size = 500 << 20
+    model = small_model()
+    model.graph.initializer[0].raw_data = b""
+    model.graph.initializer[0].dims[:] = [40, size // 160]
+    skeleton = model.SerializeToString()
+    # The weight goes in by hand: protobuf itself would need the memory this test is about.
+    _write_with_raw_data(path, skeleton, model, size)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    module = import_model(path)
+    text_of(module)
+    assert time.process_time() - start < 0.5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 << 10
+    assert weight_of(module).nbytes == size
+
+
+def _write_with_raw_data(path: Path, skeleton: bytes, model: ModelProto, size: int) -> None:
+    from onnxloom.conversion.onnx_import.wire import encode_varint
+
+    def field(number: int, length: int) -> bytes:
+        return encode_varint(number << 3 | 2) + encode_varint(length)
+
+    tensor = model.graph.initializer[0].SerializeToString()
+    tensor = tensor.replace(field(9, 0), b"") + field(9, size)
+    graph = ModelProto.FromString(skeleton).graph
+    del graph.initializer[:]
+    rest = ModelProto.FromString(skeleton)
+    rest.ClearField("graph")
+    tensor_length = len(tensor) + size
+    head = field(5, tensor_length) + tensor
+    body = graph.SerializeToString()
+    with open(path, "wb") as file:
+        file.write(rest.SerializeToString())
+        file.write(field(7, len(body) + len(head) + size) + body + head)
+        file.truncate(file.tell() + size)
+
+
+def test_skeleton_of_a_model_without_large_tensors_is_the_model() -> None:
+    data = small_model(WEIGHT[:2, :2]).SerializeToString()
+    skeleton = cut_raw_data(memoryview(data), "mark")
+    assert skeleton.data == data and not skeleton.ranges
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "empty"),
+        (b"\0\0\0\0", "not a valid ONNX model"),
+        (b"hello, this is text and no model\n", "not a valid ONNX model"),
+        (b"\x08\x08", "no graph"),
+        (small_model().SerializeToString()[:-10], "not a valid ONNX model"),
+        (bytes(range(256)) * 20, "not a valid ONNX model"),
+    ],
+)
+def test_damaged_file_is_named_in_one_line(tmp_path: Path, content: bytes, expected: str) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError) as caught:
+        import_model(path)
+    assert str(caught.value).startswith(f"{path}: ") and expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file_folder_and_odd_name_are_named(tmp_path: Path) -> None:
+    for path, expected in ((tmp_path / "no.onnx", "No such file"), (tmp_path, "not a regular file")):
+        with pytest.raises(ModelError, match=expected):
+            import_model(path)
+    with pytest.raises(ModelError, match="null"):
+        import_model("a\0b")
+
+
+def test_damaged_bytes_give_typed_errors_only() -> None:
+    data = small_model().SerializeToString()
+    generator = random.Random(7)
+    failed = 0
+    for _ in range(300):
+        damaged = bytearray(data)
+        if generator.random() < 0.3:
+            del damaged[generator.randrange(len(damaged)) :]
+        for _ in range(generator.choice([1, 2, 8])):
+            if damaged:
+                # Most of the file is one weight: the names and structure are in the first bytes.
+                damaged[generator.randrange(min(len(damaged), 500))] = generator.randrange(256)
+        try:
+            import_model(bytes(damaged))
+        except OnnxloomError as error:
+            failed += 1
+            assert "\n" not in str(error)
+    assert failed > 200
