@@ -31,7 +31,7 @@ def check(models_dir: Path, name: str) -> None:
     witness = ShapeWitness(module)
     with np.load(folder / "inputs.npz") as inputs:
         observe(module, dict(inputs), witness.see)
-    assert witness.compared > 10
+    assert witness.compared > 1
 
 
 @pytest.mark.fetched

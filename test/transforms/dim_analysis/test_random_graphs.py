@@ -51,10 +51,13 @@ class GraphBuilder:
         return name
 
     def add(self, op: str, inputs: list[str], results: int = 1, **attributes: Any) -> list[str]:
-        """Append a node, if its results are not too large."""
+        """Append a node, if the host can run it and its results are not too large."""
         names = [f"v{len(self.arrays)}_{i}" for i in range(results)]
         node = helper.make_node(op, inputs, names, **attributes)
-        found = evaluate(node, [self.arrays[name] if name else None for name in inputs])
+        try:
+            found = evaluate(node, [self.arrays[name] if name else None for name in inputs])
+        except ValueError:  # the reference refuses some empty tensors
+            return []
         if sum(np.asarray(array).size for array in found) <= MAX_SIZE:
             self.nodes.append(node)
             self.arrays.update(zip(names, map(np.asarray, found), strict=True))
@@ -212,7 +215,7 @@ def graphs(draw: st.DrawFn) -> tuple[ModelProto, dict[str, Array]]:
 
 
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(graphs())
 def test_random_graph(case: tuple[ModelProto, dict[str, Array]]):
