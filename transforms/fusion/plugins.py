@@ -167,6 +167,7 @@ def load_plugin(path: str | Path) -> ModuleType:
         del sys.modules[name]
         raise PassError(f"plug-in {path}: {_one_line(error, file)}") from error
     if not kinds_in(module) and not _has_lowering(module):
+        del sys.modules[name]
         raise PassError(f"plug-in {path}: defines no fusion kind (a subclass of FusionOpKindHelper)")
     return module
 
