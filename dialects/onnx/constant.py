@@ -15,13 +15,16 @@ from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.attributes import text_of
-from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR
+from onnxloom.dialects.onnx.constraints import SPARSE_TENSOR_ATTR, TENSOR_ATTR, TypeSet
 from onnxloom.dialects.onnx.dense import Array, DenseStringsAttr, dense_array, dense_attr
 from onnxloom.dialects.onnx.dtypes import DType, element_of_dtype
+from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.dialects.onnx.narrow import compatible, is_dense, is_ranked
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 from onnxloom.dialects.onnx.tensor_text import parse_dense, print_tensor
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
+
+_TENSOR = TypeSet.of(*(f"tensor({name})" for name in ELEMENT_TYPES))
 
 
 @onnx_op(since_version=25)
@@ -30,7 +33,7 @@ class ConstantOp(OnnxOp):
 
     name = "onnx.Constant"
 
-    output = result_def()
+    output = result_def(_TENSOR)
     value = opt_prop_def(TENSOR_ATTR)
     sparse_value = opt_prop_def(SPARSE_TENSOR_ATTR)
     traits = traits_def(Pure(), ConstantLike())

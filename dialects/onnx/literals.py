@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
-from xdsl.dialects.builtin import BytesAttr, IntegerType, Signedness, StringAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, IntegerType, Signedness, StringAttr, i1, i64
 from xdsl.ir import Attribute
 
 from onnxloom.dialects.onnx.attributes import encode, string_value
@@ -23,6 +23,9 @@ from onnxloom.dialects.onnx.types import StringType
 
 LIST_LIMIT: Final = 128
 """Tensors with more elements are written as one hexadecimal string."""
+
+MAX_FILLED: Final = 1 << 26
+"""A short text does not fill more elements than this (splats of numbers take no memory)."""
 
 _BITS: Final[dict[int, DType]] = {size: np.dtype(f"<u{size}") for size in (1, 2, 4, 8)}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\](),]|[^\s\[\](),"]+')
@@ -133,7 +136,7 @@ def parse_tensor(body: str, tensor_type: AnyTensor) -> Array | DenseStringsAttr:
         raise LiteralError(f"elements of shape {list(found_shape)} do not fit {tensor_type}")
     flat = _parse_elements(tokens, element)
     if not found_shape:
-        return np.broadcast_to(flat.reshape(()), shape) if shape else flat.reshape(())
+        return _splat(flat.reshape(()), tensor_type)
     return flat.reshape(shape)
 
 
@@ -144,7 +147,9 @@ def parse_sparse_tensor(body: str, tensor_type: AnyTensor) -> Array:
     if len(parts) != 2 or any(dim < 0 for dim in shape):
         raise LiteralError(f"expected indices, values and a static shape, not {tensor_type}")
     tokens, found = _flatten(parts[0])
-    indices = np.array([int(token) for token in tokens], dtype=np.int64).reshape(-1, max(1, len(shape)))
+    if math.prod(shape) > MAX_FILLED or len(tokens) % max(1, len(shape)):
+        raise LiteralError(f"indices do not fit {tensor_type}")
+    indices = _parse_ints(tokens, i64).reshape(-1, max(1, len(shape)))
     values = _parse_elements(_flatten(parts[1])[0], tensor_type.element_type)
     if len(found) == 1 and len(shape) != 1:
         raise LiteralError(f"indices of shape {found} do not fit {tensor_type}")
@@ -162,6 +167,13 @@ def _split_at_top(body: str) -> list[str]:
         if character == "," and depth == 0:
             return [body[:position], body[position + 1 :]]
     return [body]
+
+
+def _splat(scalar: Array, tensor_type: AnyTensor) -> Array:
+    try:
+        return np.broadcast_to(scalar, tensor_type.get_shape())
+    except ValueError:
+        raise LiteralError(f"{tensor_type} has too many elements") from None
 
 
 def _parse_hex(text: str, tensor_type: AnyTensor) -> Array:
@@ -293,13 +305,13 @@ def _bits_of(token: str, dtype: DType) -> int:
 
 
 def _parse_strings(body: str, tensor_type: AnyTensor) -> DenseStringsAttr:
-    from xdsl.dialects.builtin import ArrayAttr
-
     tokens, found_shape = _flatten(body)
     shape = tensor_type.get_shape()
     size = math.prod(shape)
     elements = [unquote(token) for token in tokens]
     if tokens and not found_shape:
+        if size > MAX_FILLED:
+            raise LiteralError(f"{tensor_type} has too many elements")
         elements = elements * size
     elif tokens and tuple(found_shape) != tuple(shape):
         raise LiteralError(f"elements of shape {list(found_shape)} do not fit {tensor_type}")

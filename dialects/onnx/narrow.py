@@ -61,6 +61,11 @@ def is_dense(attr: object) -> TypeGuard[AnyDense]:
     return isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(attr.type, TensorType)  # pyright: ignore[reportUnknownMemberType]
 
 
+def is_dense_of_any_shape(attr: object) -> TypeGuard[AnyDense]:
+    """A builtin dense attribute of a tensor, vector or memref."""
+    return isinstance(attr, DenseIntOrFPElementsAttr)
+
+
 def compatible(a: Attribute, b: Attribute) -> bool:
     """Whether one value can have both types: same element type, no two different known dims."""
     if a == b:

@@ -20,10 +20,12 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnrankedTensorType,
     UnregisteredAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Position
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
@@ -146,9 +148,14 @@ class OnnxParser(LocationParser, ArrayParser):
             return parse_disposable(self)
         known = self.ctx.get_optional_type(attr_name) if is_type else self.ctx.get_optional_attr(attr_name)
         if known is not None and not issubclass(known, UnregisteredAttr):
-            return super()._parse_dialect_type_or_attribute_body(
-                attr_name, is_type, is_opaque, starting_opaque_pos
-            )
+            try:
+                return super()._parse_dialect_type_or_attribute_body(
+                    attr_name, is_type, is_opaque, starting_opaque_pos
+                )
+            except (VerifyException, ValueError) as error:
+                if isinstance(error, ParseError):
+                    raise
+                self.raise_error(f"the parameters of {attr_name} are not right: {error}")
         unknown = _unknown(attr_name, is_type)
         if starting_opaque_pos is not None:
             end = self._raw_scan_balanced(starting_opaque_pos)
@@ -244,7 +251,7 @@ def _normalise(op: IRDLOperation) -> None:
 
 def _int(value: Attribute) -> Attribute:
     if is_int_attr(value):
-        return value if value.type == si64 else int_value(value.value.data)
+        return int_value(value.value.data) if value.type in (i32, i64) else value
     code = ELEMENT_TO_PROTO.get(value)
     return value if code is None else int_value(code)
 

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import AnyFloat
 from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
-from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.dialects.onnx.literals import format_float, quote
-from onnxloom.dialects.onnx.narrow import is_dense
-from onnxloom.dialects.onnx.tensor_text import print_dense, print_tensor
+from onnxloom.dialects.onnx.narrow import is_dense_of_any_shape
+from onnxloom.dialects.onnx.tensor_text import print_dense, print_dense_attr
 from onnxloom.dialects.onnx.weights import RESOURCE, WeightsAttr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.dialects.onnx.weights_source import is_in_memory
@@ -33,8 +33,8 @@ class OnnxPrinter(Printer):
     def print_attribute(self, attribute: Attribute) -> None:
         if isinstance(attribute, WeightsAttr):
             self._print_weights(attribute)
-        elif is_dense(attribute):
-            print_tensor(self, attribute)
+        elif is_dense_of_any_shape(attribute):
+            print_dense_attr(self, attribute)
         else:
             super().print_attribute(attribute)
 
@@ -47,7 +47,7 @@ class OnnxPrinter(Printer):
         elif place is not None and not is_in_memory(place):
             super().print_attribute(attr)
         elif self.weights_out is None:
-            print_dense(self, attr.array(), attr.tensor_type)
+            print_dense(self, attr.array(), attr.type, attr.tensor_type.element_type)
         else:
             written = self.weights_out.add(attr.array())
             offset, length = cast(tuple[int, int], written.key)
@@ -63,7 +63,10 @@ class OnnxPrinter(Printer):
         self.print_string(quote(string))
 
     def print_float(self, value: float, type: AnyFloat) -> None:
-        dtype = dtype_of_element(type)
+        dtype = ELEMENT_TO_DTYPE.get(type)
+        if dtype is None:  # f80, f128, tf32
+            super().print_float(value, type)
+            return
         array = np.array([value]).astype(dtype)
         bits = int.from_bytes(array.tobytes(), "little")
         self.print_string(format_float(float(array.astype(np.float64)[0]), bits, dtype))

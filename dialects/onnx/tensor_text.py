@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, MemRefType, TensorType, VectorType
 from xdsl.ir import Attribute, TypedAttribute
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -14,12 +13,14 @@ from xdsl.printer import Printer
 from onnxloom.dialects.onnx.dense import (
     Array,
     DenseStringsAttr,
+    array_to_bytes,
     bytes_to_array,
     dense_array,
     dense_attr,
 )
+from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.dialects.onnx.literals import LiteralError, format_tensor, parse_sparse_tensor, parse_tensor
-from onnxloom.dialects.onnx.narrow import AnyTensor, is_dense
+from onnxloom.dialects.onnx.narrow import AnyDense, AnyTensor, is_dense_of_any_shape, is_ranked
 from onnxloom.dialects.onnx.weights import (
     RESOURCE,
     Weights,
@@ -44,16 +45,37 @@ def parse_dense(parser: AttrParser, tensor_type: Attribute | None = None) -> Typ
     if tensor_type is None:
         parser.parse_punctuation(":", " after the elements of a tensor")
         tensor_type = parser.parse_type()
-    if not isinstance(tensor_type, TensorType):
+    as_tensor = _as_tensor(tensor_type)
+    if as_tensor is None:
         return _stock_dense(parser, start, tensor_type)
-    return _tensor_attr(parser, start, body, cast(AnyTensor, tensor_type))
+    attr = _tensor_attr(parser, start, body, as_tensor)
+    if is_ranked(tensor_type) or not isinstance(attr, DenseIntOrFPElementsAttr | WeightsAttr):
+        return attr
+    array = attr.array() if isinstance(attr, WeightsAttr) else dense_array(attr)
+    data = BytesAttr(array_to_bytes(array, as_tensor.element_type))
+    return DenseIntOrFPElementsAttr(cast(Any, tensor_type), data)
+
+
+def _as_tensor(shaped: Attribute) -> AnyTensor | None:
+    """The tensor type of the same shape and elements; None where arrays do not have such elements."""
+    if is_ranked(shaped):
+        return shaped if shaped.element_type in ELEMENT_TO_DTYPE else None
+    if not isinstance(shaped, VectorType | MemRefType):
+        return None
+    element = cast(AnyTensor, shaped).element_type
+    return TensorType(element, shaped.get_shape()) if element in ELEMENT_TO_DTYPE else None
 
 
 def _stock_dense(parser: AttrParser, start: int, tensor_type: Attribute) -> TypedAttribute:
-    """vector<...> and memref<...> are xDSL's own business."""
+    """Elements that are no numbers of the ONNX standard (`index`, `i128`) are read by xDSL."""
+    if not isinstance(tensor_type, TensorType | VectorType | MemRefType):
+        parser.raise_error(f"elements in dense<...> have type {tensor_type}; expected a tensor", start)
     end = parser.pos
     parser._resume_from(start)  # pyright: ignore[reportPrivateUsage]
-    attr = AttrParser.parse_dense_int_or_fp_elements_attr(parser, tensor_type)  # pyright: ignore[reportArgumentType]
+    try:
+        attr = AttrParser.parse_dense_int_or_fp_elements_attr(parser, cast(Any, tensor_type))
+    except (AttributeError, NotImplementedError, AssertionError, ValueError):
+        parser.raise_error(f"{tensor_type} has no constants", start)
     parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
     return attr
 
@@ -61,9 +83,7 @@ def _stock_dense(parser: AttrParser, start: int, tensor_type: Attribute) -> Type
 def _tensor_attr(parser: AttrParser, start: int, body: str, tensor_type: AnyTensor) -> TensorAttr:
     try:
         parsed = parse_tensor(body, tensor_type)
-    except LiteralError as error:
-        parser.raise_error(str(error), start)
-    except ModelError as error:
+    except (LiteralError, ModelError) as error:
         parser.raise_error(str(error), start)
     if isinstance(parsed, DenseStringsAttr):
         return parsed
@@ -135,20 +155,22 @@ def _take(parser: AttrParser, pattern: re.Pattern[str], expected: str) -> str:
     return match.group(1)
 
 
-def folder_of(parser: AttrParser) -> str:
-    """Folder of the file being read; empty for text without a file."""
-    name = parser.lexer.input.name
-    return str(Path(name).parent) if Path(name).exists() else ""
-
-
 def print_tensor(printer: Printer, attr: TypedAttribute) -> None:
     """`dense<...> : type`, bit for bit; weights as their key."""
-    if is_dense(attr):
-        print_dense(printer, dense_array(attr), cast(AnyTensor, attr.type))
+    if is_dense_of_any_shape(attr):
+        print_dense_attr(printer, attr)
     else:
         printer.print_attribute(attr)
 
 
-def print_dense(printer: Printer, array: Array, tensor_type: AnyTensor) -> None:
-    printer.print_string(f"dense<{format_tensor(array, tensor_type.element_type)}> : ")
-    printer.print_attribute(tensor_type)
+def print_dense_attr(printer: Printer, attr: AnyDense) -> None:
+    tensor_type = _as_tensor(attr.type)
+    if tensor_type is None:
+        attr.print_builtin(printer)
+    else:
+        print_dense(printer, bytes_to_array(attr.data.data, tensor_type), attr.type, tensor_type.element_type)
+
+
+def print_dense(printer: Printer, array: Array, shaped: Attribute, element: Attribute) -> None:
+    printer.print_string(f"dense<{format_tensor(array, element)}> : ")
+    printer.print_attribute(shaped)

@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from onnxloom.dialects.onnx.attributes import decode
 from onnxloom.dialects.onnx.parser import OnnxParser
@@ -55,6 +55,8 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
         return OnnxParser(ctx or make_context(), source, filename or "<string>").parse_module()
     except ParseError as error:
         raise ModelError(one_line(error)) from None
+    except VerifyException as error:  # of an attribute or type, as it is made
+        raise ModelError(f"{filename or '<string>'}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise ModelError(f"{filename or '<string>'}: regions or types nest too deeply") from None
 

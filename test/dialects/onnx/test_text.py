@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects import onnx as o
 from onnxloom.dialects.onnx.access import attr, float_attr, floats_attr, int_attr, str_attr, strs_attr
@@ -292,3 +295,71 @@ def test_ops_of_other_tools_become_the_standards():
     assert names.count("onnx.Yield") == 2
     pool = next(op for op in module.walk() if op.name == "onnx.MaxPool")
     assert [str(result.type) for result in pool.results] == ["tensor<*xf32>", "none"]
+
+
+@pytest.mark.parametrize(
+    "attr",
+    [
+        "dense<0xFF800000> : vector<4xf32>",
+        "dense<[0x7FC00001, -0.000000e+00]> : vector<2xf32>",
+        "dense<[1, 2]> : vector<2xindex>",
+        "dense<[[true, false]]> : vector<1x2xi1>",
+        "dense<[1, 2]> : tensor<2xindex>",
+        "0x7F800000 : f32",
+        "0xFFF8000000000001 : f64",
+    ],
+)
+def test_constants_of_other_dialects_keep_their_bits(attr: str):
+    text = f"func.func @f() {{\n    %0 = arith.constant {attr}\n    func.return\n  }}"
+    assert f"%0 = arith.constant {attr}\n" in printed(parse_module(printed(parse_module(text))))
+
+
+@pytest.mark.parametrize(
+    ("attr", "problem"),
+    [
+        ("!onnx.Seq", "parameters of onnx.Seq"),
+        ("!onnx.Seq<f32, f32>", "parameters of onnx.Seq"),
+        ('#onnx.weights<"a", "b" : f32>', "has type f32; expected a ranked tensor"),
+        ('#onnx.weights<"a", [1] : tensor<1xf32>>', "Expected ','"),
+        ('#onnx.weights<"a", "b", "md5:1" : tensor<1xf32>>', "sha256"),
+        ("99999999999999999999 : si64", "out of range"),
+        ("dense_resource<a> : f32", "expected a ranked tensor"),
+        ("dense<1.0> : f32", "expected a tensor"),
+        ("dense<1> : tensor<i128>", "no constants"),
+        ("dense<1.0> : tensor<4294967296x4294967296x4294967296xf32>", "too many elements"),
+        ('dense<"a"> : tensor<10000000000x!onnx.String>', "too many elements"),
+        ("sparse<[[11]], [1.0]> : tensor<10xf32>", "do not fit"),
+        ("sparse<[[0]], [1.0]> : tensor<1000000000000xf32>", "do not fit"),
+        ("dense_disposable<1> : tensor<1xf32>", "dense_disposable"),
+    ],
+)
+def test_wrong_attribute_is_refused_in_one_line(attr: str, problem: str):
+    with pytest.raises(ModelError, match=problem) as caught:
+        parse_module(f'"builtin.module"() ({{}}) {{a = {attr}}} : () -> ()')
+    assert "\n" not in str(caught.value)
+
+
+def test_damaged_text_gives_a_typed_error_or_a_module():
+    """Tokens of the corpus left out, doubled, swapped: no other exception than ours."""
+    token = re.compile(r'"[^"\n]*"|[%#@!^]?[\w.$-]+|\s+|\S')
+    rng = random.Random(7)
+    texts = [token.findall(path.read_text()) for path in CORPUS]
+    outcomes: Counter[str] = Counter()
+    for _ in range(400):
+        tokens = list(rng.choice(texts))
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(tokens))
+            tokens[place : place + 1] = rng.choice(
+                [[], [rng.choice(tokens)], [tokens[place], rng.choice(tokens)]]
+            )
+        try:
+            module = parse_module("".join(tokens))
+            module.verify()
+        except (ModelError, VerifyException) as error:
+            outcomes[type(error).__name__] += 1
+            continue
+        outcomes["fine"] += 1
+        text = printed(module)
+        assert printed(parse_module(text)) == text
+    assert outcomes["ModelError"] > 100
+    assert outcomes["fine"] > 50
