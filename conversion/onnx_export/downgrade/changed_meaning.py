@@ -138,7 +138,7 @@ def no_broadcast_in_8(node: NodeProto, context: Downgrade) -> None:
 
 def _same_dims(node: NodeProto, context: Downgrade) -> None:
     dims = [context.dims(name) for name in node.input]
-    if any(found is None or found != dims[0] or -1 in found for found in dims):
+    if any(found is None or found != dims[0] or min(found, default=0) < 0 for found in dims):
         raise Refused("its operands may be broadcast")
 
 
