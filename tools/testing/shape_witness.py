@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.transforms.dim_analysis import analyze
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol, single_atom
-from onnxloom.transforms.dim_analysis.facts import Element, Ratio
+from onnxloom.transforms.dim_analysis.facts import Element, Ratio, static_dims
 from onnxloom.transforms.shape_inference import infer_shapes
 
 
@@ -37,7 +37,7 @@ class ShapeWitness:
         facts = self.analysis.facts(value)
         if facts is None or not isinstance(observed, np.ndarray | np.generic):
             return
-        array = np.asarray(observed)
+        array: np.ndarray[Any, Any] = np.asarray(cast(Any, observed))
         where = f"{'argument' if isinstance(value.owner, Block) else value.owner.name} {value.name_hint}"
         assert array.dtype.kind in "OUS" or array.dtype == dtype_of_element(facts.element), where
         if facts.shape is None:
@@ -49,9 +49,10 @@ class ShapeWitness:
             if isinstance(atom, Symbol) and atom.serial == 0:
                 self.symbols.setdefault(atom, array.shape[axis])
             assert dim.evaluate(self.symbols) == array.shape[axis], f"{where} axis {axis}: {dim}"
-        assert isinstance(value.type, TensorType), where
-        for declared, actual in zip(value.type.get_shape(), array.shape, strict=True):
-            assert declared in (DYNAMIC_INDEX, actual), where
+        declared_dims = static_dims(value)
+        assert declared_dims is not None, where
+        for declared, actual in zip(declared_dims, array.shape, strict=True):
+            assert declared in (None, actual), where
         elements = self.analysis.elements(value)
         if elements is not None:
             assert elements.shape == array.shape, where

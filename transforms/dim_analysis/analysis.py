@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
@@ -204,8 +205,8 @@ class Analysis:
             return
         try:
             self._apply_rules(op)
-        except Impossible as error:
-            message = sentence(op, str(error))
+        except (Impossible, ZeroDivisionError) as error:
+            message = _about(op, str(error))
             if not self._lenient:
                 raise ModelError(message) from None
             self.notes.append(message)
@@ -340,7 +341,11 @@ class Analysis:
         op = owner.parent_op() if isinstance(owner, Block) else owner
         place = "argument" if isinstance(owner, Block) else "result"
         text = f"{place} {value.name_hint or ''}: {message}".replace(" :", ":")
-        self.notes.append(sentence(op, text) if op is not None else text)
+        self.notes.append(text if op is None else _about(op, text))
+
+
+def _about(op: Operation, message: str) -> str:
+    return sentence(op, message) if isinstance(op, IRDLOperation) else f"{op.name}: {message}"
 
 
 def dim_names(attributes: Attribute | None) -> dict[int, str]:

@@ -67,7 +67,7 @@ def _is_nonnegative(expr: DimExpr, cases: int) -> bool:
 
 
 def _least_multiple(without: DimExpr, atom: FloorDiv, coefficient: int, divisor: int) -> DimExpr:
-    """Not below 0 only if `without + coefficient * atom` is not: bounds divisor times that, plus divisor - 1."""
+    """What is at least 0 only if the integer `without + coefficient * atom` is: a bound of its multiple."""
     # divisor * atom lies between numerator - (divisor - 1) and numerator.
     slack = divisor - 1 if coefficient < 0 else (divisor - 1) * (1 - coefficient)
     return without * divisor + atom.numerator * coefficient + slack
@@ -129,7 +129,9 @@ def _floor_div_rest(rest: DimExpr, divisor: int) -> DimExpr:
 
 
 def ceil_div(numerator: DimExpr, denominator: DimExpr) -> DimExpr:
-    """`numerator / denominator`, rounded up; the denominator is above 0."""
+    """`numerator / denominator`, rounded up; a denominator that is not a number is taken to be above 0."""
+    if denominator.constant is not None and denominator.constant < 0:
+        return ceil_div(-numerator, -denominator)
     quotient = exact_quotient(numerator, denominator)
     return floor_div(numerator + denominator - 1, denominator) if quotient is None else quotient
 

@@ -190,11 +190,14 @@ def _weaken(analysis: Analysis, argument: SSAValue, after: Flow | None) -> bool:
 def _equal_elements(analysis: Analysis, argument: SSAValue, before: TensorFacts, common: Elements) -> bool:
     """Whether nothing is lost, symbols of the argument itself not counting."""
     assert before.elements is not None
-    old = before.elements.reshape(-1).tolist()
-    return all(
-        new is not None or element is None or element == analysis.element_symbol(argument, i, before.element)
-        for i, (element, new) in enumerate(zip(old, common.reshape(-1).tolist(), strict=True))
-    )
+    pairs = zip(before.elements.reshape(-1).tolist(), common.reshape(-1).tolist(), strict=True)
+    for index, (old, new) in enumerate(pairs):
+        if new is not None or old is None:
+            continue
+        own = analysis.element_symbol(argument, index, before.element) if isinstance(old, DimExpr) else None
+        if own is None or old != own:
+            return False
+    return True
 
 
 def _outside(facts: Flow | None, start: int) -> Flow | None:
@@ -229,7 +232,7 @@ def _stacked(facts: Flow | None, length: DimExpr | None, axis: int) -> Flow | No
 
 def _trip_count(analysis: Analysis, op: onnx.LoopOp, yields: Sequence[SSAValue]) -> DimExpr | None:
     """The number of iterations, when nothing can end the loop early."""
-    if is_none(op.M) or not yields:
+    if is_none(op.M) or not yields or len(op.body.block.args) < 2:
         return None
     goes_on = _single(analysis.elements(yields[0])) is True or yields[0] is op.body.block.args[1]
     begins = is_none(op.cond) or _single(analysis.elements(op.cond)) is True
@@ -276,8 +279,8 @@ def _without_axis(shape: Shape, axis: int) -> tuple[DimExpr, Shape]:
 
 
 def _visit_fused(analysis: Analysis, op: onnx.FusedOp) -> None:
-    for operand, argument in zip(op.inputs, op.body.block.args, strict=True):
+    for operand, argument in zip(op.inputs, op.body.block.args, strict=False):
         _assign(analysis, argument, _flow_of(analysis, operand))
     analysis.run_block(op.body.block)
-    for value, result in zip(_yielded(op.body), op.results, strict=True):
+    for value, result in zip(_yielded(op.body), op.results, strict=False):
         _assign(analysis, result, _flow_of(analysis, value))

@@ -89,3 +89,20 @@ func.func @fused(%x: tensor<?x8xf32> {onnx.dim_params = "0:n"}, %v: tensor<8xf32
   }) : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<*xf32>
   onnx.Return
 }
+
+// Carried elements that every iteration leaves as they are stay known, floats too; others do not.
+// CHECK-LABEL: func.func @carried_elements
+// CHECK: "onnx.Loop"
+// CHECK: }) {onnx.symbolic_shape = ["()", "()", "()"], onnx.known_values = ["[0.5]", "", "[?{{[0-9]+}}]"]}
+func.func @carried_elements(%m: tensor<i64>, %t: tensor<i1>) {
+  %a = onnx.Constant dense<0.5> : tensor<f32>
+  %b = onnx.Constant dense<1.5> : tensor<f32>
+  %i = onnx.Constant dense<3> : tensor<i64>
+  %0, %1, %2 = "onnx.Loop"(%m, %t, %a, %b, %i) ({
+  ^bb0(%n: tensor<i64>, %c: tensor<i1>, %x: tensor<f32>, %y: tensor<f32>, %j: tensor<i64>):
+    %p = "onnx.Add"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    %q = "onnx.Add"(%j, %i) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+    "onnx.Yield"(%c, %x, %p, %q) : (tensor<i1>, tensor<f32>, tensor<f32>, tensor<i64>) -> ()
+  }) : (tensor<i64>, tensor<i1>, tensor<f32>, tensor<f32>, tensor<i64>) -> (tensor<f32>, tensor<f32>, tensor<i64>)
+  onnx.Return
+}

@@ -55,6 +55,9 @@ def _slice(query: OpQuery) -> Sequence[Result]:
         return [Inferred([None] * len(shape), query.element(0))]
     starts, ends = query.dims(1), query.dims(2)
     steps = query.dims(4) if query.has(4) else [DimExpr.of(1)] * len(axes)
+    for name, given in (("starts", starts), ("ends", ends), ("steps", steps)):
+        if given is not None and len(given) != len(axes):
+            raise Impossible(f"{len(given)} {name} for {len(axes)} axes")
     for place, axis in enumerate(axes):
         step = None if steps is None else steps[place].constant
         if starts is None or ends is None or step is None:
