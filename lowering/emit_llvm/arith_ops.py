@@ -70,6 +70,9 @@ def _extreme(predicate: str, intrinsic: str) -> Handler:
     def emit(f: FunctionEmitter, op: Operation) -> None:
         b, result = f.builder, op.results[0]
         left, right = op.operands
+        if op in f.nan_seen:
+            f[result] = _over_loop(f, op, predicate)
+            return
         # Across iterations LLVM vectorises the intrinsic, and the select only without NaN.
         if any(v in f.carried for v in op.operands):
             f[result] = f.convert(f.intrinsic(intrinsic, [f.wide(left), f.wide(right)]), result.type)
@@ -83,6 +86,19 @@ def _extreme(predicate: str, intrinsic: str) -> Handler:
         f[result] = f.convert(value, result.type)
 
     return emit
+
+
+def _over_loop(f: FunctionEmitter, op: Operation, predicate: str) -> ir.Value:
+    """The step of a maximum or minimum over a loop: NaN is noted on the side and put in after the loop.
+
+    The flags hold where the result is used: once a NaN was seen it is thrown away.
+    """
+    b = f.builder
+    carried, element = op.operands if op.operands[0] in f.carried else reversed(op.operands)
+    m, x = f[carried], f[element]
+    f.nan_seen[op] = b.or_(f.nan_seen[op], b.fcmp_unordered("uno", x, x))
+    flags = ("nnan", "nsz")
+    return b.select(b.fcmp_ordered(predicate, x, m, flags=flags), x, m, flags=flags)
 
 
 def _is_number(value: SSAValue) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 from llvmlite import ir
-from xdsl.dialects import memref, scf
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -15,6 +16,16 @@ from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
 from onnxloom.lowering.emit_llvm.metadata import MetadataNode, access_group, mark_access, mark_parallel
 from onnxloom.lowering.emit_llvm.types import I1, I8, I64, is_bool, memory_type
 from onnxloom.lowering.microkernels import find_microkernel, plain_params
+from onnxloom.lowering.small_floats import small_float
+
+
+def _extreme_over_loop(carried: SSAValue, yielded: SSAValue) -> Operation | None:
+    """The op that makes the loop-carried value the maximum or minimum of some elements."""
+    op = yielded.owner
+    if not isinstance(op, (arith.MaximumfOp, arith.MinimumfOp)) or small_float(yielded.type) is not None:
+        return None
+    alone = len(list(carried.uses)) == 1 and len(list(op.result.uses)) == 1
+    return op if alone and (op.lhs is carried) != (op.rhs is carried) else None
 
 
 def _for(f: FunctionEmitter, op: Operation) -> None:
@@ -32,7 +43,17 @@ def _for(f: FunctionEmitter, op: Operation) -> None:
     carried = [b.phi(value.type) for value in initial]
     for phi, value in zip(carried, initial, strict=True):
         phi.add_incoming(value, before)
+    last = op.body.block.last_op
+    yields = last.operands if last is not None else ()
+    extremes = [_extreme_over_loop(a, y) for a, y in zip(op.body.block.args[1:], yields, strict=True)]
+    nan_seen: dict[int, ir.PhiInstr] = {}
+    for k, extreme in enumerate(extremes):
+        if extreme is not None:
+            nan_seen[k] = f.nan_seen[extreme] = b.phi(I1)
     b.cbranch(b.icmp_signed("<", index, upper), body, done)
+    with b.goto_block(before):
+        for k, phi in nan_seen.items():
+            phi.add_incoming(b.fcmp_unordered("uno", initial[k], initial[k]), before)
 
     b.position_at_end(body)
     block = op.body.block
@@ -48,13 +69,16 @@ def _for(f: FunctionEmitter, op: Operation) -> None:
     index.add_incoming(b.add(index, step, flags=("nsw",)), b.block)
     for phi, value in zip(carried, yielded, strict=True):
         phi.add_incoming(value, b.block)
+    for k, phi in nan_seen.items():
+        phi.add_incoming(f.nan_seen[cast(Operation, extremes[k])], b.block)
     back_edge = b.branch(header)
     if group is not None:
         mark_parallel(back_edge, group)
 
     b.position_at_end(done)
-    for result, phi in zip(op.results, carried, strict=True):
-        f[result] = phi
+    for k, (result, phi) in enumerate(zip(op.results, carried, strict=True)):
+        nan = ir.Constant(phi.type, math.nan)
+        f[result] = b.select(nan_seen[k], nan, phi) if k in nan_seen else phi
 
 
 def _if(f: FunctionEmitter, op: Operation) -> None:

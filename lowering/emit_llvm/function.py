@@ -33,6 +33,8 @@ class FunctionEmitter:
         all their iterations, so accesses to it are not parallel in them."""
         self.carried: set[SSAValue] = set()
         """Values a loop carries from one iteration to the next."""
+        self.nan_seen: dict[Operation, ir.Value] = {}
+        """For a maximum or minimum over a loop, whether a NaN was among the elements so far."""
 
     @property
     def module(self) -> ir.Module:

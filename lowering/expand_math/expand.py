@@ -23,6 +23,9 @@ from onnxloom.lowering.expand_math.arithmetic import Arithmetic, Value
 
 Expansion = Callable[..., Value]
 
+NONPOSITIVE = "loom.nonpositive"
+"""Unit attribute of a `math.exp` whose operand is known to be zero, negative or NaN."""
+
 EXPANSIONS: dict[type[Operation], Expansion] = {
     math.ExpOp: exponential.exp,
     math.Exp2Op: exponential.exp2,
@@ -49,6 +52,12 @@ EXPANSIONS: dict[type[Operation], Expansion] = {
 """The functions with an f32 expansion; each takes an `Arithmetic` and the operands."""
 
 
+def _expansion(op: Operation) -> Expansion:
+    if isinstance(op, math.ExpOp) and NONPOSITIVE in op.attributes:
+        return exponential.exp_nonpositive
+    return EXPANSIONS[type(op)]
+
+
 def expand_math(root: Operation) -> int:
     """Expands all f32 math ops inside `root` in place; returns how many there were."""
     found = [op for op in root.walk() if type(op) in EXPANSIONS]
@@ -58,7 +67,7 @@ def expand_math(root: Operation) -> int:
         if not isinstance(result.type, Float32Type):
             continue
         arithmetic = Arithmetic(Builder(InsertPoint.before(op)))
-        value = EXPANSIONS[type(op)](arithmetic, *op.operands)
+        value = _expansion(op)(arithmetic, *op.operands)
         result.replace_all_uses_with(value)
         op.detach()
         op.erase()

@@ -220,6 +220,25 @@ def test_loops_that_carry_a_value(kind: str, op: str, start: str):
     np.testing.assert_allclose(result[:7], want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("op", ["maximumf", "minimumf"])
+@pytest.mark.parametrize("start", ["0xFF800000", "0x7F800000", "0x7FC00000", "0.0"])
+@pytest.mark.parametrize("columns", [0, 1, 5, 64, 100])
+def test_extremes_over_a_loop_keep_nan(op: str, start: str, columns: int):
+    (kernel,) = parse_kernels(_reduction("f32", op, start))
+    rng = np.random.default_rng(columns)
+    x = np.abs(rng.normal(size=(40, columns))).astype(np.float32) * (1 if op == "maximumf" else -1)
+    for row in range(0, 40 if columns else 0, 2):
+        x[row, rng.integers(columns)] = (np.nan, -np.nan, np.inf, -np.inf)[row // 2 % 4]
+    result = np.zeros(40, np.float32)
+    library = compile_kernels([kernel])
+    call(library.address("k"), x, result, 40, columns)
+    first = (
+        np.array([int(start, 16)], np.uint32).view(np.float32) if start != "0.0" else np.zeros(1, np.float32)
+    )
+    reduce = (np.maximum if op == "maximumf" else np.minimum).reduce
+    np.testing.assert_array_equal(result, reduce(np.concatenate([np.tile(first, (40, 1)), x], 1), axis=1))
+
+
 _CONTROL = """
 "loom.kernel"() <{sym_name = "k", access = ["read", "write"]}> ({
 ^bb0(%x: memref<?xi32>, %y: memref<?xi32>, %n: index):

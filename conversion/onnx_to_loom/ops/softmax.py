@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -51,7 +51,10 @@ def sum_pass(
 
 
 def _exp_shifted(s: Scalars, x: Scalar, earlier: Sequence[Scalar]) -> Scalar:
-    return s.unary(xmath.ExpOp, s.sub(s.widen(x), earlier[0]))
+    value = s.unary(xmath.ExpOp, s.sub(s.widen(x), earlier[0]))
+    if isinstance(value.owner, xmath.ExpOp):
+        value.owner.attributes["loom.nonpositive"] = UnitAttr()  # nothing exceeds the maximum
+    return value
 
 
 def softmax_rule(storage: Attribute) -> Normalization:

@@ -83,6 +83,8 @@ def library() -> KernelLibrary:
     """All functions as kernels."""
     kernels = [elementwise_kernel(name, ["f32"], "f32", f"%r = math.{name} %a : f32") for name in CASES]
     kernels.append(elementwise_kernel("powf", ["f32", "f32"], "f32", "%r = math.powf %a, %b : f32"))
+    nonpositive = "%r = math.exp %a {loom.nonpositive} : f32"
+    kernels.append(elementwise_kernel("nonpositive", ["f32"], "f32", nonpositive))
     return compile_kernels(kernels)
 
 
@@ -114,6 +116,15 @@ def _ulps(got: Array, want: Array) -> Array:
         error = np.abs(got.astype(np.float64) - want) / unit
     same = (got == rounded) | (np.isnan(got) & np.isnan(want))
     return np.where(same, 0.0, np.where(np.isfinite(error), error, np.inf))
+
+
+def test_exp_of_what_is_not_positive(library: KernelLibrary):
+    x = -np.abs(_samples())
+    x = np.concatenate([x, np.array([-np.inf, np.nan, 0.0, -0.0], np.float32)])
+    y = np.zeros_like(x)
+    call(library.address("nonpositive"), x, y, x.size)
+    with np.errstate(all="ignore"):
+        assert np.max(_ulps(y, np.exp(x.astype(np.float64)))) <= 1.5
 
 
 def test_every_expansion_has_a_case():
