@@ -15,7 +15,7 @@ from xdsl.parser import Parser
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from onnxloom.dialects.onnx.element_types import si64
-from onnxloom.dialects.onnx.literals import LiteralError, unquote
+from onnxloom.dialects.onnx.quoting import LiteralError, unquote
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?)?(?:\s*:\s*(?:si64|i64|i32|f32|f64)\b)?"

@@ -37,10 +37,10 @@ from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_PROTO
 from onnxloom.dialects.onnx.element_types import si64
 from onnxloom.dialects.onnx.foreign import FOREIGN_OPS, replace_foreign_ops
 from onnxloom.dialects.onnx.fused import FusedOp
-from onnxloom.dialects.onnx.literals import LiteralError, unquote_bytes
 from onnxloom.dialects.onnx.locations import LocationParser
 from onnxloom.dialects.onnx.narrow import is_array, is_int_attr
 from onnxloom.dialects.onnx.op import OnnxOp
+from onnxloom.dialects.onnx.quoting import LiteralError, unquote_bytes
 from onnxloom.dialects.onnx.structure import CustomOp, EntryPointOp
 from onnxloom.dialects.onnx.tensor_text import (
     parse_dense,

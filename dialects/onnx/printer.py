@@ -10,8 +10,9 @@ from xdsl.ir import Attribute
 from xdsl.printer import Printer
 
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
-from onnxloom.dialects.onnx.literals import format_float, quote
+from onnxloom.dialects.onnx.literals import format_float
 from onnxloom.dialects.onnx.narrow import is_dense_of_any_shape
+from onnxloom.dialects.onnx.quoting import quote
 from onnxloom.dialects.onnx.tensor_text import print_dense, print_dense_attr
 from onnxloom.dialects.onnx.weights import RESOURCE, WeightsAttr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter

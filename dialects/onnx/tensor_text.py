@@ -19,8 +19,10 @@ from onnxloom.dialects.onnx.dense import (
     dense_attr,
 )
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
-from onnxloom.dialects.onnx.literals import LiteralError, format_tensor, parse_sparse_tensor, parse_tensor
+from onnxloom.dialects.onnx.literal_parser import parse_sparse_tensor, parse_tensor
+from onnxloom.dialects.onnx.literals import format_tensor
 from onnxloom.dialects.onnx.narrow import AnyDense, AnyTensor, is_dense_of_any_shape, is_ranked
+from onnxloom.dialects.onnx.quoting import LiteralError
 from onnxloom.dialects.onnx.weights import (
     RESOURCE,
     Weights,

@@ -25,8 +25,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.dense import Array
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
-from onnxloom.dialects.onnx.literals import quote
 from onnxloom.dialects.onnx.narrow import AnyTensor
+from onnxloom.dialects.onnx.quoting import quote
 from onnxloom.errors import ModelError
 
 MEMORY: Final = "memory"
