@@ -36,12 +36,14 @@ class Failure:
     """Line of the input file, from 1, when known."""
     column: int | None = None
     file: str | None = None
+    kind: str = "error"
+    """`error` or `warning`."""
 
     def __str__(self) -> str:
         place = self.file or ""
         if place and self.line is not None:
             place += f":{self.line}" + (f":{self.column}" if self.column is not None else "")
-        return f"{place}: error: {self.message}" if place else f"error: {self.message}"
+        return f"{place}: {self.kind}: {self.message}" if place else f"{self.kind}: {self.message}"
 
 
 def one_line(text: object) -> str:

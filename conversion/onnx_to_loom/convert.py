@@ -23,6 +23,7 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
+from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
@@ -199,7 +200,7 @@ class BlockConverter:
 
     def _fall_back(self, op: onnx.FusedOp, reason: str) -> None:
         message = f"fused op of kind {op.kind.data!r} runs op by op: {reason}"
-        warnings.warn(message, FusionFallbackWarning, stacklevel=2)
+        warnings.warn(FusionFallbackWarning(message, op), stacklevel=2)
         self._inline(op)
 
     def _inline(self, op: onnx.FusedOp) -> None:
@@ -230,6 +231,12 @@ class _Attempt:
         self.reason = error.reason
         self._builder.restore(self._saved)
         return True
+
+
+def _is_slow(op: Operation) -> bool:
+    if isinstance(op, (loom.LoopOp, loom.ScanOp)):
+        return True
+    return isinstance(op, loom.HostOp) and op.reason.data != PLAN_TIME_REASON
 
 
 def _name(op: Operation) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 
 @dataclass(frozen=True)
 class Decline:
@@ -26,3 +28,7 @@ class Declined(Exception):
 
 class FusionFallbackWarning(UserWarning):
     """A fused op could not be lowered as one kernel; its ops run one by one."""
+
+    def __init__(self, message: str, op: Operation) -> None:
+        super().__init__(message)
+        self.op = op

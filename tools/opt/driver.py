@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from io import StringIO
 from typing import Any
@@ -26,7 +27,7 @@ from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 PROGRAM = "onnxloom-opt"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class _Stopped(Exception):
     """Work on a chunk ended early with this failure; `cause` is the exception behind it."""
 
@@ -129,33 +130,43 @@ class OnnxloomOpt(xDSLOptMain):
         if self.args.verify_diagnostics:
             return self._process_expecting(chunk, output)
         try:
-            self._transform(chunk, output)
+            with self._watching_warnings(chunk, lambda warning: print(warning, file=sys.stderr)):
+                self._transform(chunk, output)
         except _Stopped as stopped:
             return report(PROGRAM, stopped.failure, stopped.cause)
         return EXIT_OK
 
     def _process_expecting(self, chunk: source.Chunk, output: Output) -> int:
         expected = expectations(chunk.text, chunk.first_line)
-        produced: list[Message] = []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
+        produced: list[Failure] = []
+        try:
+            with self._watching_warnings(chunk, produced.append):
                 self._transform(chunk, output)
-            except _Stopped as stopped:
-                produced.append(Message("error", stopped.failure.message, stopped.failure.line))
-        for warning in caught:
-            op = getattr(warning.message, "line", None)
-            produced.append(Message("warning", one_line(warning.message), op))
-        complaints = mismatches(expected, produced)
+        except _Stopped as stopped:
+            produced.append(stopped.failure)
+        complaints = mismatches(expected, [Message(f.kind, f.message, f.line) for f in produced])
         for line, complaint in complaints:
             report(PROGRAM, Failure(complaint, EXIT_INPUT, line, file=chunk.name))
         return EXIT_INPUT if complaints else EXIT_OK
 
+    @contextmanager
+    def _watching_warnings(self, chunk: source.Chunk, see: Callable[[Failure], None]) -> Generator[None]:
+        """Hands on each warning of a pass, placed where its op stands."""
+
+        def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:
+            warning = Failure(one_line(message), EXIT_OK, kind="warning")
+            see(_placed(warning, getattr(message, "op", None), self._places, chunk))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = show
+            yield
+
     def _transform(self, chunk: source.Chunk, output: Output) -> None:
         """Parse, verify, run passes, verify, print. Raises _Stopped."""
-        places = source.Places()
+        self._places = source.Places()
         try:
-            module, places = self._read(chunk)
+            module, self._places = self._read(chunk)
             if not self.args.trust:
                 verify(module)
             self.runner.run(self.ctx, module)
@@ -165,10 +176,12 @@ class OnnxloomOpt(xDSLOptMain):
                 Failure(str(error), EXIT_INPUT, error.line, error.column, chunk.name), error
             ) from None
         except InvalidIR as error:
-            raise _Stopped(_placed(Failure(str(error), EXIT_INPUT), error.op, places, chunk), error) from None
+            raise _Stopped(
+                _placed(Failure(str(error), EXIT_INPUT), error.op, self._places, chunk), error
+            ) from None
         except PassFailure as error:
             cause = error.__cause__ or error
-            raise _Stopped(_placed(error.failure, error.op, places, chunk), cause) from None
+            raise _Stopped(_placed(error.failure, error.op, self._places, chunk), cause) from None
         except (BrokenPipeError, KeyboardInterrupt, UsageError):
             raise
         except Exception as error:
