@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -255,3 +256,22 @@ def test_printing_hashing_cloning_and_failing_cost_nothing_with_a_500_mb_weight(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_external_data_are_found_through_the_model_that_names_them(tmp_path: Path):
+    tensor = numpy_helper.from_array(W, "w")
+    (tmp_path / "w.bin").write_bytes(b"\0" * 64 + tensor.raw_data)
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": "w.bin", "offset": "64", "length": str(W.nbytes)}.items():
+        tensor.external_data.add(key=key, value=value)
+    value_info = helper.make_tensor_value_info("x", TensorProto.FLOAT, [16])
+    graph = helper.make_graph([], "g", [value_info], [value_info], [tensor])
+    (tmp_path / "m.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    text = tmp_path / "m.mlir"
+    text.write_text(constant('#onnx.weights<"m.onnx", "w" : tensor<16x16xf32>>'))
+    assert (value_in(parse_module(text)) == W).all()
+    elsewhere = shutil.copytree(tmp_path, tmp_path / "copy")
+    (elsewhere / "w.bin").unlink()
+    with pytest.raises(ModelError, match="w.bin"):
+        value_in(parse_module(elsewhere / "m.mlir"))
