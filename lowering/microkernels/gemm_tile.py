@@ -3,8 +3,9 @@
 `C[rows, columns] = A[rows, K] @ B[K, columns]` for up to `rows` x (`vectors` * `lanes`) elements: every
 accumulator stays in a vector register over the whole K loop, each step loads one row of B and
 broadcasts one element per row of A. A may have any strides; the rows of B are contiguous and hold
-full vectors (the packed layout is zero-padded); C rows are contiguous. One internal function per
-row count, shared by all kernels of a module; columns beyond the edge are masked when stored.
+full vectors (the packed layout is zero-padded); C rows are contiguous. Columns beyond the edge are
+masked when stored, rows beyond it repeat the last one: a function per power of two of rows and number of
+vectors, shared by all kernels of a module, covers every size.
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ class _Tile:
         self.align = 4 if isinstance(element, ir.FloatType) else 8
 
     def function(self) -> ir.Function:
-        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns)`."""
+        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`."""
         name = f"loom.gemm_tile.{self.suffix}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
-        signature = ir.FunctionType(ir.VoidType(), [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64])
+        signature = ir.FunctionType(ir.VoidType(), [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64, I64])
         function = ir.Function(self.module, signature, name)
         function.linkage = "internal"
         function.attributes.add("noinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
-        a, a_row, a_k, rhs, b_row, c, c_row, k, columns = function.args
+        a, a_row, a_k, rhs, b_row, c, c_row, k, columns, self.last = function.args
         sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k)
         self._store(b, sums, c, c_row, columns)
         b.ret_void()
@@ -67,7 +68,11 @@ class _Tile:
         return b.gep(pointer, [offset], source_etype=self.element)
 
     def _rows_of(self, b: ir.IRBuilder, pointer: ir.Value, stride: ir.Value) -> list[ir.Value]:
-        return [self._gep(b, pointer, b.mul(stride, _c64(i))) for i in range(self.rows)]
+        rows: list[ir.Value] = [pointer]
+        for i in range(1, self.rows):
+            row = b.select(b.icmp_signed("<", _c64(i), self.last), _c64(i), self.last)
+            rows.append(self._gep(b, pointer, b.mul(stride, row)))
+        return rows
 
     def _accumulate(
         self,
@@ -152,12 +157,43 @@ def emit_llvm(
         for buffer, at in zip(buffers, (a_at, b_at, c_at), strict=True)
     )
     done = builder.append_basic_block("tile.done")
-    cases = [(count, builder.append_basic_block(f"tile.{count}")) for count in range(1, params["rows"] + 1)]
+    call_args = [a, a_row, a_k, rhs, b_row, c, c_row, k, columns, builder.sub(rows, _c64(1))]
     switch = builder.switch(rows, done)
-    for count, block in cases:
-        switch.add_case(_c64(count), block)
+    smallest = 1
+    for height in _heights(params["rows"]):
+        block = builder.append_basic_block(f"tile.{height}")
+        for count in range(smallest, height + 1):
+            switch.add_case(_c64(count), block)
+        smallest = height + 1
         builder.position_at_end(block)
-        tile = _Tile(builder.module, element, count, params["vectors"], params["lanes"])
-        builder.call(tile.function(), [a, a_row, a_k, rhs, b_row, c, c_row, k, columns])
+        _call_narrowest(builder, element, height, 1, params, columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)
+
+
+def _heights(rows: int) -> list[int]:
+    """Row counts tiles are made for: powers of two, and the largest."""
+    powers = [1 << i for i in range(rows.bit_length()) if 1 << i < rows]
+    return [*powers, rows]
+
+
+def _call_narrowest(
+    builder: ir.IRBuilder,
+    element: ir.Type,
+    rows: int,
+    vectors: int,
+    params: dict[str, Any],
+    columns: ir.Value,
+    args: Sequence[ir.Value],
+) -> None:
+    """Calls the tile of the fewest vectors, at least `vectors`, that holds all columns."""
+    tile = _Tile(builder.module, element, rows, vectors, params["lanes"])
+    if vectors == params["vectors"]:
+        builder.call(tile.function(), args)
+        return
+    fits = builder.icmp_signed("<=", columns, _c64(vectors * params["lanes"]))
+    with builder.if_else(fits) as (narrow, wide):
+        with narrow:
+            builder.call(tile.function(), args)
+        with wide:
+            _call_narrowest(builder, element, rows, vectors + 1, params, columns, args)

@@ -23,10 +23,14 @@ from onnxloom.dialects.loom.target import Target
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 from onnxloom.lowering.compile_kernels import compile_kernels
+from onnxloom.lowering.kernel_library import KernelLibrary
 
 Array = npt.NDArray[Any]
 AVX2 = Target(vector_bytes=32, vector_registers=16)
 AVX512 = Target(vector_bytes=64, vector_registers=32)
+LIBRARIES: dict[str, KernelLibrary] = {}
+"""Kernels take sizes as arguments and are named by content: each is compiled once."""
+
 ROWS, COLUMNS = 4, 24
 """Tile of AVX2 f32."""
 
@@ -94,7 +98,9 @@ def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any], result: 
             keep.append(values[op.tensor])
         elif isinstance(op, loom.LaunchOp):
             name = op.kernel.string_value()
-            library = compile_kernels(list(kernels.used({name})))
+            if name not in LIBRARIES:
+                LIBRARIES[name] = compile_kernels(list(kernels.used({name})))
+            library = LIBRARIES[name]
             buffers = [np.ascontiguousarray(values[v]) for v in op.ins] + [values[v] for v in op.outs]
             words = [b.ctypes.data for b in buffers] + [values[v] for v in op.sizes]
             record = np.array(words, np.int64)
