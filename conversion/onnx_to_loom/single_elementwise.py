@@ -56,26 +56,26 @@ def lower_body(
     return builder.map(name, operands, [r.type for r in results], body)
 
 
-Layout = tuple[int, SSAValue] | None
-"""Axis and the tensor whose axis it is, for a one-dimensional operand along one axis."""
+def _reads(ops: Sequence[Operation]) -> dict[SSAValue, int]:
+    """The tensors the chain reads from outside, each with the number of dims that follow it.
 
-
-def _reads(ops: Sequence[Operation]) -> dict[SSAValue, Layout]:
-    """The tensors the chain reads from outside, and how each lies."""
+    That number is 0 where operands broadcast as numpy's do, and more for a one-dimensional operand
+    along one axis.
+    """
     made: set[SSAValue] = set()
-    reads: dict[SSAValue, Layout] = {}
+    reads: dict[SSAValue, int] = {}
     for op in ops:
         row = scalar_semantics(op)
         if row is None:
             raise Declined(_no_semantics(op))
         for i in row.reads(op):
             operand = op.operands[i]
-            layout = _layout(op, row, i)
+            trailing = _trailing_dims(op, row, i)
             if operand in made:
-                if layout is not None:
+                if trailing:
                     raise Declined(f"operand {i} of {op.name} lies along one axis and is made in the chain")
                 continue
-            if reads.setdefault(operand, layout) != layout:
+            if reads.setdefault(operand, trailing) != trailing:
                 raise Declined(f"operand {i} of {op.name} is read along two different axes")
         made.update(op.results)
     return reads
@@ -86,19 +86,16 @@ def _no_semantics(op: Operation) -> str:
     return f"{op.name} has no kernel for this form ({types})"
 
 
-def _layout(op: Operation, row: ScalarSemantics, operand: int) -> Layout:
+def _trailing_dims(op: Operation, row: ScalarSemantics, operand: int) -> int:
     axis = row.axis(op, operand)
-    return None if axis is None else (axis, op.operands[0])
+    if axis is None:
+        return 0
+    rank = rank_of(op.operands[0])
+    return max(rank - 1 - (axis + rank if axis < 0 else axis), 0)
 
 
-def _aligned(value: SSAValue, layout: Layout, builder: KernelBuilder) -> SSAValue:
+def _aligned(value: SSAValue, trailing: int, builder: KernelBuilder) -> SSAValue:
     """A one-dimensional tensor along an axis as one that broadcasts there."""
-    if layout is None:
-        return value
-    axis, data = layout
-    rank = rank_of(data)
-    axis = axis + rank if axis < 0 else axis
-    trailing = max(rank - 1 - axis, 0)
     if trailing == 0:
         return value
     return builder.view(value, [builder.dim(value, 0), *[builder.index(1)] * trailing])

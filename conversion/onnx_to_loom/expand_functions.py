@@ -1,0 +1,121 @@
+"""How does an op without a kernel become ops that have one? The standard defines some ops as functions.
+
+The body the schema gives for the op's attributes and operand types is imported as a model of its own
+(so that it is upgraded from the opset it was written in) and handed back as ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx.helper as oh
+from onnx import FunctionProto, ModelProto, NodeProto, TypeProto
+from onnx.defs import OpSchema, SchemaError, get_schema, onnx_opset_version
+from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from onnxloom.conversion.onnx_export.attributes import tensor_proto
+from onnxloom.conversion.onnx_export.node import op_to_node
+from onnxloom.conversion.onnx_export.types import proto_of_type
+from onnxloom.conversion.onnx_import import import_model
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.dialects.onnx.dtypes import proto_of_element
+from onnxloom.dialects.onnx.semantics import element_type
+from onnxloom.errors import OnnxloomError
+
+_DOMAIN = "onnxloom.function"
+
+
+def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
+    """The ops that define `op`: a block, and the operands of `op` its arguments stand for.
+
+    The block ends with `onnx.Return` of the results that `op` has. None where the standard defines no
+    body for this form of the op.
+    """
+    if not isinstance(op, onnx.OnnxOp) or op.regions or op.domain:
+        return None
+    try:
+        schema = get_schema(op.onnx_name, onnx_opset_version(), op.domain)
+    except SchemaError:
+        return None
+    if not (schema.has_function or schema.has_context_dependent_function):
+        return None
+    names = ["" if is_none(v) else f"x{i}" for i, v in enumerate(op.operands)]
+    results = ["" if isinstance(r.type, NoneType) else f"y{i}" for i, r in enumerate(op.results)]
+    try:
+        node = op_to_node(op, names, results)
+        function = _function(schema, node, [proto_of_type(v.type) for v in op.operands if not is_none(v)])
+        if function is None:
+            return None
+        _complete(schema, node, function)
+        module = import_model(_model(op, node, function))
+    except (OnnxloomError, RuntimeError, ValueError):
+        # No body for these types, or one that the importer cannot read: the op stays whole.
+        return None
+    return _inferred(module), [v for v in op.operands if _is_input(v)]
+
+
+def _is_input(value: SSAValue) -> bool:
+    return not is_none(value) and constant_value(value) is None
+
+
+def _function(schema: OpSchema, node: NodeProto, types: Sequence[TypeProto]) -> FunctionProto | None:
+    if schema.has_function:
+        version = max(schema.function_opset_versions)
+        text = schema.get_function_with_opset_version(version)
+    else:
+        version = max(schema.context_dependent_function_opset_versions)
+        text = schema.get_context_dependent_function_with_opset_version(
+            version, node.SerializeToString(), [t.SerializeToString() for t in types]
+        )
+    if not text:
+        return None
+    function = FunctionProto.FromString(text)
+    function.domain = _DOMAIN
+    if not function.name:
+        function.name = node.op_type
+    return function
+
+
+def _complete(schema: OpSchema, node: NodeProto, function: FunctionProto) -> None:
+    """Writes out the schema's defaults; attributes left out without one are no parameters of the body."""
+    given = {a.name for a in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.name:
+            node.attribute.append(attribute.default_value)
+            given.add(name)
+    names = [*function.attribute, *(a.name for a in function.attribute_proto)]
+    del function.attribute[:], function.attribute_proto[:]
+    function.attribute.extend(n for n in names if n in given)
+
+
+def _model(op: Operation, node: NodeProto, function: FunctionProto) -> ModelProto:
+    node.domain, node.op_type = _DOMAIN, function.name
+    present = [(name, v) for name, v in zip(node.input, op.operands, strict=False) if name]
+    inputs = [oh.make_value_info(n, proto_of_type(v.type)) for n, v in present if _is_input(v)]
+    constants = [tensor_proto(array, n) for n, v in present if (array := constant_value(v)) is not None]
+    outputs = [_output(name, r) for name, r in zip(node.output, op.results, strict=False) if name]
+    graph = oh.make_graph([node], "function", inputs, outputs, constants)
+    opsets = [oh.make_opsetid("", onnx_opset_version()), oh.make_opsetid(_DOMAIN, 1)]
+    return oh.make_model(graph, opset_imports=opsets, functions=[function])
+
+
+def _output(name: str, result: SSAValue) -> object:
+    element = element_type(result)
+    assert element is not None
+    shape = None
+    if isinstance(result.type, TensorType):
+        shape = [None if d < 0 else d for d in result.type.get_shape()]
+    return oh.make_tensor_value_info(name, proto_of_element(element), shape)
+
+
+def _inferred(module: ModuleOp) -> Block:
+    from xdsl.context import Context
+
+    from onnxloom.transforms.shape_inference import ShapeInferencePass
+
+    ShapeInferencePass().apply(Context(), module)
+    return next(op for op in module.ops if isinstance(op, FuncOp)).body.block
