@@ -200,8 +200,7 @@ class Analysis:
     def _visit(self, op: Operation) -> None:
         if isinstance(op, onnx.ConstantOp | onnx.NoValueOp):
             return
-        if op.regions:
-            regions.visit(self, op)
+        if op.regions and regions.visit(self, op):
             return
         try:
             self._apply_rules(op)

@@ -34,7 +34,8 @@ class Flow:
     elements: Elements | None
 
 
-def visit(analysis: Analysis, op: Operation) -> None:
+def visit(analysis: Analysis, op: Operation) -> bool:
+    """Run the regions of an op; whether its results are told by them."""
     match op:
         case onnx.IfOp():
             _visit_if(analysis, op)
@@ -49,8 +50,8 @@ def visit(analysis: Analysis, op: Operation) -> None:
                 for region in op.regions:
                     for block in region.blocks:
                         analysis.run_block(block)
-            for result in op.results:
-                analysis.facts(result)
+            return False
+    return True
 
 
 def _yielded(region: Region) -> Sequence[SSAValue]:

@@ -64,4 +64,16 @@ def _total(query: OpQuery, past: int, length: DimExpr | None) -> DimExpr | None:
     return shape[2] + length if length is not None and shape is not None and len(shape) == 4 else None
 
 
-RULES: Final[dict[type[Operation], Rule]] = {onnx.AttentionOp: _attention}
+def _flex_attention(query: OpQuery) -> Sequence[Result]:
+    q, v = query.shape(0), query.shape(2)
+    for shape in (q, v):
+        if shape is not None and len(shape) != 4:
+            raise Impossible(f"an input has rank {len(shape)}; expected 4")
+    lead = [None] * 3 if q is None else q[:3]
+    return [Inferred([*lead, None if v is None else v[3]], query.element(0))]
+
+
+RULES: Final[dict[type[Operation], Rule]] = {
+    onnx.AttentionOp: _attention,
+    onnx.FlexAttentionOp: _flex_attention,
+}
