@@ -47,11 +47,17 @@ def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = 
         proto, taken = without_large_data(source, mark)
         return LoadedModel(proto, Payloads(mark, taken, None, dirs), "model", None)
     if isinstance(source, bytes | bytearray | memoryview):
-        return _from_buffer(memoryview(source), mark, "model", None, dirs)
+        # Weights are views of the data, so the data must not change.
+        return _from_buffer(memoryview(bytes(source)), mark, "model", None, dirs)
     if isinstance(source, Readable):
         name = getattr(source, "name", "model")
         file = name if isinstance(name, str) else None
-        return _from_buffer(memoryview(source.read()), mark, file or "model", file, dirs)
+        data: object = source.read()
+        if not isinstance(data, bytes):
+            raise ModelError(
+                f"{file or 'model'}: gives {type(data).__name__}; expected a file opened as binary"
+            )
+        return _from_buffer(memoryview(data), mark, file or "model", file, dirs)
     file = os.fspath(source)
     return _from_buffer(_mapped(file), mark, file, file, dirs)
 

@@ -37,8 +37,9 @@ NAMES: tuple[str, ...] = tuple(entry["name"] for entry in json.loads(INDEX.read_
 NEWEST_RUNNABLE = 24
 """Newest opset the judge has kernels for throughout."""
 
-NEWER_FORM_TOLERANCE = 1e-6
-"""Largest difference over the largest value where the opset changes and with it the kernels of the judge."""
+NEWER_FORM_TOLERANCE = 2e-6
+"""Largest difference over the largest value where the opset changes and with it the kernels of the judge:
+its AveragePool of opset 19 rounds differently (1.0e-6 in ppocr_v4_rec)."""
 
 
 def outputs_of(model: bytes, inputs: dict[str, Array]) -> list[Any]:

@@ -19,11 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from onnxloom.conversion.onnx_export import export_model
+    from onnxloom.conversion.onnx_export import save_model
     from onnxloom.conversion.onnx_import import import_model
     from onnxloom.dialects.onnx.text import parse_module
 
     path = Path(args.model)
     module = parse_module(path) if path.suffix == ".mlir" else import_model(path)
-    Path(args.output).write_bytes(export_model(module, opset=args.opset).SerializeToString())
+    save_model(module, args.output, opset=args.opset)
     return EXIT_OK

@@ -168,6 +168,18 @@ def test_damaged_file_is_named_in_one_line(tmp_path: Path, content: bytes, expec
     assert "\n" not in str(caught.value)
 
 
+def test_data_that_change_later_do_not_change_the_weights() -> None:
+    data = bytearray(small_model().SerializeToString())
+    module = import_model(data)
+    data[:] = bytes(len(data))
+    np.testing.assert_array_equal(weight_of(module), WEIGHT)
+
+
+def test_file_opened_as_text_is_refused() -> None:
+    with pytest.raises(ModelError, match="gives str; expected a file opened as binary"):
+        import_model(io.StringIO("model"))  # pyright: ignore[reportArgumentType]
+
+
 def test_missing_file_folder_and_odd_name_are_named(tmp_path: Path) -> None:
     for path, expected in ((tmp_path / "no.onnx", "No such file"), (tmp_path, "not a regular file")):
         with pytest.raises(ModelError, match=expected):
