@@ -26,13 +26,13 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser
-from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.dialects.onnx.attributes import int_value
 from onnxloom.dialects.onnx.constraints import INT_ATTR
 from onnxloom.dialects.onnx.narrow import compatible, is_int_attr, is_ranked
-from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
+from onnxloom.dialects.onnx.op import NonDeterministic, OnnxOp, onnx_op
 
 
 @onnx_op(since_version=1)
@@ -159,7 +159,8 @@ class CustomOp(OnnxOp):
     domain_name = opt_prop_def(StringAttr, StringAttr(""))
     graph_names = opt_prop_def(Attribute)
     graphs = var_region_def("single_block")
-    traits = traits_def(RecursiveMemoryEffect())
+    # Nobody here knows what it does: unused ones go, equal ones are not merged.
+    traits = traits_def(NonDeterministic())
 
     @staticmethod
     def make(

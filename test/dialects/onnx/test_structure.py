@@ -154,3 +154,47 @@ def test_custom_op_with_graphs():
     op = o.CustomOp.make("d", "F", [x], [x.type], {}, {"body": Region(Block([o.YieldOp([x])]))})
     op.verify()
     assert str(op.graph_names) == '["body"]'
+
+
+def test_equal_random_and_foreign_ops_are_not_merged_but_unused_ones_go():
+    from xdsl.context import Context
+    from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+    from xdsl.transforms.dead_code_elimination import dce
+
+    random = '"onnx.RandomNormal"() {shape = [2]} : () -> tensor<2xf32>'
+    foreign = '"onnx.Custom"() {function_name = "F", domain_name = "d"} : () -> tensor<2xf32>'
+    pure = "onnx.Constant dense<1.0> : tensor<2xf32>"
+    in_branch = f"""
+      %t = onnx.Constant dense<true> : tensor<i1>
+      %i = "onnx.If"(%t) ({{
+        %r = {random}
+        "onnx.Yield"(%r) : (tensor<2xf32>) -> ()
+      }}, {{
+        "onnx.Yield"(%a0) : (tensor<2xf32>) -> ()
+      }}) : (tensor<i1>) -> tensor<2xf32>
+      %j = "onnx.If"(%t) ({{
+        %r = {random}
+        "onnx.Yield"(%r) : (tensor<2xf32>) -> ()
+      }}, {{
+        "onnx.Yield"(%a0) : (tensor<2xf32>) -> ()
+      }}) : (tensor<i1>) -> tensor<2xf32>
+    """
+    pairs = "".join(
+        f"%{v}{n} = {op}\n" for v, op in zip("abc", (random, foreign, pure), strict=True) for n in (0, 1)
+    )
+    used = ["%a0", "%a1", "%b0", "%b1", "%c0", "%c1", "%i", "%j"]
+    unused = f"%u = {random}\n%v = {foreign}\n"
+    types = ", ".join(["tensor<2xf32>"] * len(used))
+    module = parse_module(
+        f"func.func @f() -> ({types}) {{ {pairs} {in_branch} {unused}"
+        f"onnx.Return {', '.join(used)} : {types} }}"
+    )
+    CommonSubexpressionElimination().apply(Context(), module)
+    dce(module)
+    names = [
+        op.name for op in module.walk() if op.parent_op() is not None and op.parent_op().name == "func.func"
+    ]
+    assert names.count("onnx.RandomNormal") == 2
+    assert names.count("onnx.Custom") == 2
+    assert names.count("onnx.If") == 2
+    assert names.count("onnx.Constant") == 2  # the condition, and one of the equal two
