@@ -221,8 +221,8 @@ def test_loops_that_carry_a_value(kind: str, op: str, start: str):
 
 
 @pytest.mark.parametrize("op", ["maximumf", "minimumf"])
-@pytest.mark.parametrize("start", ["0xFF800000", "0x7F800000", "0x7FC00000", "0.0"])
-@pytest.mark.parametrize("columns", [0, 1, 5, 64, 100])
+@pytest.mark.parametrize("start", ["0xFF800000", "0x7FC00000", "0.0"])
+@pytest.mark.parametrize("columns", [0, 5, 100])
 def test_extremes_over_a_loop_keep_nan(op: str, start: str, columns: int):
     (kernel,) = parse_kernels(_reduction("f32", op, start))
     rng = np.random.default_rng(columns)

@@ -30,8 +30,8 @@
 // CHECK:      define internal void @"through_scratch.body"
 // CHECK:      alloca [8 x float], align 64
 // CHECK:      load float, float* %{{.*}}, !llvm.access.group
-// CHECK-NOT:  store {{.*}}!llvm.access.group
-// CHECK:      store float
+// CHECK-NEXT: getelementptr
+// CHECK-NEXT: store float %"{{[.0-9]+}}", float* %"{{[.0-9]+}}"{{$}}
 // CHECK:      store float {{.*}} !llvm.access.group
 "loom.kernel"() <{sym_name = "through_scratch", access = ["read", "write"]}> ({
 ^bb0(%x: memref<?xf32>, %y: memref<?xf32>, %n: index):
