@@ -23,7 +23,6 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
-from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown

@@ -39,6 +39,7 @@ from onnxloom.dialects.loom.program import (
     YieldOp,
 )
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
+from onnxloom.dialects.loom.window_space import WindowSpaceOp
 
 LOOM = Dialect(
     "loom",
@@ -48,7 +49,7 @@ LOOM = Dialect(
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
         MatmulSpaceOp, MatmulDimsOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
-        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp,
+        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp, WindowSpaceOp,
     ],
     [],
 )  # fmt: skip
@@ -87,6 +88,7 @@ __all__ = [
     "TileSpaceOp",
     "TransposeSpaceOp",
     "ViewOp",
+    "WindowSpaceOp",
     "YieldOp",
     "known",
 ]

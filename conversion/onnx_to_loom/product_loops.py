@@ -1,0 +1,288 @@
+"""Which loops compute a batched matrix product tile by tile? `ProductLoops`.
+
+The right operand is walked in column panels that a `Panels` provides: packed ahead, packed on the fly,
+or gathered from an image. f32 and f64 go through the tuned `gemm_tile`; other types accumulate one
+row of a panel at a time, half-width floats in f32. The epilogue, one function over scalars, runs over
+each tile while it is in the L1 cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DictionaryAttr, Float32Type, Float64Type, IntegerAttr, StringAttr, i64
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.dialects import loom
+from onnxloom.dialects.loom.target import GemmTile, Target, gemm_tile
+from onnxloom.dialects.onnx.semantics.scalars import (
+    Scalar,
+    Scalars,
+    bit_width,
+    compute_type,
+    is_float,
+)
+
+Epilogue: TypeAlias = Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar]
+"""(scalars, element of the product in the type it is accumulated in, one element per operand) -> element
+of the result, in its storage type."""
+
+ROW_COLUMNS = 64
+"""Panel width of the types without a tuned tile."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the rows of a column panel are: offset of its first element and strides, in elements."""
+
+    buffer: SSAValue
+    offset: Scalar
+    row_stride: Scalar
+    column_stride: Scalar | None = None
+    """None for contiguous rows, which is what tiles need."""
+    condition: Scalar | None = None
+    """Whether this source can be used; the last of several has none."""
+
+
+class Panels(Protocol):
+    """How the column panels of the right operand come about."""
+
+    def panel(
+        self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
+    ) -> Sequence[Source]:
+        """Emits what prepares panel `index` (`count` columns from `column` on); gives where it is."""
+        ...
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a product kernel is specialised on."""
+
+    element: Attribute
+    """Storage type of the factors."""
+    result: Attribute
+    """Storage type of the result."""
+    rank: int
+    """Number of batch loops."""
+    tile: GemmTile | None
+    """The register tile, None for types without one."""
+    column_strides: Sequence[int | None]
+    """Per epilogue operand its stride along the columns, None where it depends on sizes."""
+    epilogue: Epilogue | None
+
+    @property
+    def columns(self) -> int:
+        """Width of a panel."""
+        return ROW_COLUMNS if self.tile is None else self.tile.columns
+
+    @property
+    def size_count(self) -> int:
+        """Number of index arguments: see `ProductLoops`."""
+        others = len(self.column_strides)
+        return self.rank + 3 + (self.rank + 1) * (3 + others) + 3 + others
+
+
+def tile_of(target: Target, element: Attribute) -> GemmTile | None:
+    """The register tile for factors of this storage type, None if there is no tuned one."""
+    if not isinstance(element, (Float32Type, Float64Type)):
+        return None
+    return gemm_tile(target, bit_width(element) // 8)
+
+
+class ProductLoops:
+    """Writes the loop nest of one product.
+
+    The kernel's buffers are lhs, rhs, epilogue operands; result (then whatever the panels need). Its
+    sizes are the results of `loom.matmul_space`, in that order, then those the panels need (`extra`).
+    """
+
+    def __init__(self, kernel: KernelBody, shape: Shape, panels: Panels):
+        self.kernel, self.shape, self.panels = kernel, shape, panels
+        sizes = iter(kernel.sizes)
+        others = len(shape.column_strides)
+        self.batch = [next(sizes) for _ in range(shape.rank)]
+        self.m, self.n, self.k = (next(sizes) for _ in range(3))
+        self.lines = [[next(sizes) for _ in range(shape.rank + 1)] for _ in range(3 + others)]
+        self.a_k, self.b_k, self.b_n = (next(sizes) for _ in range(3))
+        self.by_column = [next(sizes) for _ in range(others)]
+        self.extra = list(sizes)
+        self.lhs, self.rhs, *self.others = kernel.ins
+        self.result = kernel.outs[0]
+        self.sum_type = compute_type(shape.element)
+
+    def write(self) -> None:
+        """The whole kernel."""
+        tile, shape = self.shape.tile, self.shape
+        if tile is None or shape.epilogue is not None:
+            rows = 1 if tile is None else tile.rows
+            self.scratch = self.kernel.scratch(self.sum_type, rows * shape.columns)
+        self._batches(0, [self.kernel.index(0) for _ in self.lines])
+
+    def _batches(self, depth: int, bases: list[Scalar]) -> None:
+        k = self.kernel
+        if depth == self.shape.rank:
+            self._panels(bases)
+            return
+        with k.loop(self.batch[depth]) as i:
+            steps = [k.mul(i, line[depth]) for line in self.lines]
+            self._batches(depth + 1, [k.add(b, s) for b, s in zip(bases, steps, strict=True)])
+
+    def _panels(self, bases: list[Scalar]) -> None:
+        k = self.kernel
+        width = k.index(self.shape.columns)
+        with k.loop(self._ceil(self.n, width)) as index:
+            column = k.mul(index, width)
+            count = k.scalars.minimum(width, k.sub(self.n, column))
+            sources = self.panels.panel(self, bases[1], index, column, count)
+            if self.shape.tile is None:
+                (source,) = sources
+                self._row_sums(source, bases, column, count)
+            else:
+                self._tiles(self.shape.tile, sources, bases, column, count)
+
+    def _tiles(
+        self,
+        tile: GemmTile,
+        sources: Sequence[Source],
+        bases: list[Scalar],
+        column: Scalar,
+        count: Scalar,
+    ) -> None:
+        """All row tiles of a panel."""
+        k = self.kernel
+        height = k.index(tile.rows)
+        with k.loop(self._ceil(self.m, height)) as i:
+            row = k.mul(i, height)
+            rows = k.scalars.minimum(height, k.sub(self.m, row))
+            at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
+            if self.shape.epilogue is None:
+                target = (self.result, k.add(at[2], column), self.lines[2][-1])
+            else:
+                target = (self.scratch, k.index(0), k.index(self.shape.columns))
+            self._from_first(tile, sources, at[0], target, rows, count)
+            if self.shape.epilogue is not None:
+                self._epilogue(at, column, rows, count)
+
+    def _from_first(
+        self,
+        tile: GemmTile,
+        sources: Sequence[Source],
+        lhs_at: Scalar,
+        target: tuple[SSAValue, Scalar, Scalar],
+        rows: Scalar,
+        count: Scalar,
+    ) -> None:
+        """The tile from the first source whose condition holds."""
+        k = self.kernel
+        source, *rest = sources
+        if source.condition is not None and rest:
+            with k.branch(source.condition) as (then, other):
+                with k.inside(then):
+                    self._from_first(tile, [source], lhs_at, target, rows, count)
+                with k.inside(other):
+                    self._from_first(tile, rest, lhs_at, target, rows, count)
+            return
+        buffer, at, line = target
+        offsets = [lhs_at, self.lines[0][-1], self.a_k, source.offset, source.row_stride, at, line]
+        args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count]
+        k.builder.insert(gemm_tile_op(tile, self.shape.element, args))
+
+    def _row_sums(self, source: Source, bases: list[Scalar], column: Scalar, count: Scalar) -> None:
+        """One row of the panel at a time: scratch[j] += a[k] * b[k, j]."""
+        k, s = self.kernel, self.kernel.scalars
+        zero = s.const(0, self.sum_type)
+        by_column = k.index(1) if source.column_stride is None else source.column_stride
+        with k.loop(self.m) as row:
+            at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
+            with k.loop(count, parallel=True) as j:
+                k.store(zero, self.scratch, j)
+            with k.loop(self.k) as step:
+                factor = s.widen(k.load(self.lhs, k.add(at[0], k.mul(step, self.a_k))))
+                start = k.add(source.offset, k.mul(step, source.row_stride))
+                with k.loop(count, parallel=True) as j:
+                    other = s.widen(k.load(source.buffer, k.add(start, k.mul(j, by_column))))
+                    k.store(s.add(k.load(self.scratch, j), s.mul(factor, other)), self.scratch, j)
+            self._epilogue(at, column, k.index(1), count)
+
+    def _epilogue(self, at: list[Scalar], column: Scalar, rows: Scalar, count: Scalar) -> None:
+        """Scratch to result through the epilogue; a full tile with known strides has literal bounds."""
+        k, s = self.kernel, self.kernel.scalars
+        known_strides = self.shape.column_strides
+        full = s.cmp("eq", count, k.index(self.shape.columns))
+        for stride, known in zip(self.by_column, known_strides, strict=True):
+            if known is None:
+                full = s.and_(full, s.cmp("eq", stride, k.index(1)))
+        with k.branch(full) as (fast, general):
+            with k.inside(fast):
+                literal = [k.index(1 if known is None else known) for known in known_strides]
+                self._apply(at, column, rows, k.index(self.shape.columns), literal)
+            with k.inside(general):
+                strides = [
+                    stride if known is None else k.index(known)
+                    for stride, known in zip(self.by_column, known_strides, strict=True)
+                ]
+                self._apply(at, column, rows, count, strides)
+
+    def _apply(
+        self, at: list[Scalar], column: Scalar, rows: Scalar, count: Scalar, strides: Sequence[Scalar]
+    ) -> None:
+        k = self.kernel
+        with k.loop(rows) as i:
+            scratch_at = k.mul(i, k.index(self.shape.columns))
+            c_at, *others_at = (
+                k.add(start, k.mul(i, line[-1])) for start, line in zip(at[2:], self.lines[2:], strict=True)
+            )
+            with k.loop(count, parallel=True) as j:
+                value = k.load(self.scratch, k.add(scratch_at, j))
+                x = k.add(column, j)
+                operands = [
+                    k.load(buffer, k.add(start, k.mul(x, stride)))
+                    for buffer, start, stride in zip(self.others, others_at, strides, strict=True)
+                ]
+                k.store(self._finish(value, operands), self.result, k.add(c_at, x))
+
+    def _finish(self, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        s = self.kernel.scalars
+        if self.shape.epilogue is not None:
+            return self.shape.epilogue(s, value, operands)
+        return s.float_to(value, self.shape.result) if is_float(value.type) else value
+
+    def _ceil(self, value: Scalar, step: Scalar) -> Scalar:
+        return self.kernel.scalars.emit(arith.CeilDivSIOp(value, step))
+
+
+def gemm_tile_op(tile: GemmTile, element: Attribute, args: Sequence[SSAValue]) -> loom.MicrokernelOp:
+    """The `gemm_tile` op with its scalar reference.
+
+    `args`: buffers A, B, C; A: offset, row stride, K stride; B: offset, row stride; C: offset, row
+    stride; K, rows, columns.
+    """
+    reference = KernelBody("reference", [element, element], [element], len(args) - 3)
+    a, b = reference.ins
+    (c,) = reference.outs
+    a_at, a_row, a_k, b_at, b_row, c_at, c_row, depth, rows, columns = reference.sizes
+    k, s = reference, reference.scalars
+    with k.loop(rows) as i, k.loop(columns) as j:
+        line = k.add(a_at, k.mul(i, a_row))
+        column = k.add(b_at, j)
+
+        def step(t: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
+            left = k.load(a, k.add(line, k.mul(t, a_k)))
+            return [s.add(sums[0], s.mul(left, k.load(b, k.add(column, k.mul(t, b_row)))))]
+
+        (total,) = k.reduce(depth, [s.const(0.0, element)], step)
+        k.store(total, c, k.add(k.add(c_at, k.mul(i, c_row)), j))
+    region = reference.end().detach_region(0)
+    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes}
+    return loom.MicrokernelOp.create(
+        operands=args,
+        properties={
+            "kind": StringAttr("gemm_tile"),
+            "params": DictionaryAttr({name: IntegerAttr(value, i64) for name, value in params.items()}),
+        },
+        regions=[region],
+    )
