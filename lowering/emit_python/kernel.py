@@ -40,7 +40,10 @@ def emit_python(kernels: Sequence[KernelOp]) -> str:
 
 def _function(kernel: KernelOp, names: set[str], helpers: dict[str, None]) -> str:
     w = Writer(_HANDLERS, names | set(HELPERS))
-    buffers = [w.name(value, "buffer") for value in kernel.buffers]
+    buffers = [
+        w.name(value, "x" if access.data == "read" else "y")
+        for value, access in zip(kernel.buffers, kernel.access.data, strict=True)
+    ]
     sizes = [w.name(value, "n") for value in kernel.sizes]
     w.line('"""')
     for name, value, access in zip(buffers, kernel.buffers, kernel.access.data, strict=True):

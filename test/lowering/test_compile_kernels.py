@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -217,3 +218,54 @@ def test_numba_may_be_switched_off_for_python_code(tmp_path: Path):
     )
     environment = {"NUMBA_DISABLE_JIT": "1", "PATH": "", "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120, env=environment)
+
+
+_FORK = """
+import os, sys
+import numpy as np
+from onnxloom.lowering.compile_kernels import compile_kernels
+from onnxloom.tools.testing.kernels import call, elementwise_kernel
+
+def square(name, factor):
+    body = f"%c = arith.constant {factor} : f32 %r = arith.mulf %a, %c : f32"
+    return elementwise_kernel(name, ["f32"], "f32", body)
+
+def run(library):
+    x, y = np.array([3.0], np.float32), np.zeros(1, np.float32)
+    call(library.address("k"), x, y, 1)
+    return float(y[0])
+
+before = compile_kernels([square("k", 2.0)])
+child = os.fork()
+if child == 0:
+    after = compile_kernels([square("k", 5.0)])
+    os._exit(0 if (run(before), run(after)) == (6.0, 15.0) else 1)
+_, status = os.waitpid(child, 0)
+sys.exit(os.waitstatus_to_exitcode(status) or run(before) != 6.0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+def test_a_forked_process_runs_and_compiles():
+    subprocess.run([sys.executable, "-c", _FORK], check=True, timeout=120)
+
+
+_FIFTY = """
+import time
+from onnxloom.lowering.compile_kernels import compile_kernels
+from onnxloom.tools.testing.kernels import elementwise_kernel
+kernels = []
+for k in range(50):
+    function = ("exp", "tanh", "erf", "log", "sqrt")[k % 5]
+    body = f"%c = arith.constant {k}.5 : f32 %s = arith.mulf %a, %c : f32 %r = math.{function} %s : f32"
+    kernels.append(elementwise_kernel(f"k{k}", ["f32"], "f32", body))
+start = time.process_time()
+compile_kernels(kernels)
+print(time.process_time() - start)
+"""
+
+
+@pytest.mark.full
+def test_fifty_kernels_compile_in_three_seconds_of_cpu_time():
+    done = subprocess.run([sys.executable, "-c", _FIFTY], check=True, capture_output=True, timeout=120)
+    assert float(done.stdout) < 3.0
