@@ -9,6 +9,7 @@ names and lets them shadow xDSL's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -47,7 +48,8 @@ def _load(path: str) -> Any:
 
 
 def _factories(paths: Mapping[str, str]) -> dict[str, Callable[[], Any]]:
-    return {name: (lambda path=path: _load(path)) for name, path in paths.items()}
+    # xDSL takes a callable with parameters for something else than a factory.
+    return {name: partial(_load, path) for name, path in paths.items()}
 
 
 def dialects() -> dict[str, Callable[[], Dialect]]:

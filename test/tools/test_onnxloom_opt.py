@@ -10,17 +10,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import onnx
+import onnx.parser
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
+from xdsl.xdsl_opt_main import xDSLOptMain
 
 from onnxloom import universe
 from onnxloom.errors import PassError
 from onnxloom.tools.onnxloom_opt import main
 
+MODEL = '<ir_version: 10, opset_import: ["" : 21]> g (float[4] x) => (float[4] y) { y = Add(x, x) }'
+ADD = """
+func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "onnx.Add"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  "onnx.Return"(%0) : (tensor<2xf32>) -> ()
+}
+"""
+XDSL_PASSES = "onnx-shape-inference,fuse-ops,convert-onnx-to-loom"
 FINE = 'func.func @f() {\n  "func.return"() : () -> ()\n}\n'
 
 
@@ -227,17 +238,28 @@ def test_output_file_is_not_touched_by_a_failing_run(run: Callable[..., Any], tm
     assert "func.func @f" in path.read_text()
 
 
-def test_plain_xdsl_opt_sees_dialects_passes_and_targets(tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(
-        "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
-        '  %0 = "onnx.Add"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n'
-        '  "func.return"(%0) : (tensor<2xf32>) -> ()\n}\n'
-    )
-    xdsl_opt = [sys.executable, "-m", "xdsl.tools.xdsl_opt"]
-    done = subprocess.run([*xdsl_opt, str(tmp_path / "a.mlir")], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert '"onnx.Add"(%x, %x)' in done.stdout
-    shown = subprocess.run([*xdsl_opt, "--help"], capture_output=True, text=True, timeout=60).stdout
+@pytest.mark.parametrize(
+    ("file", "args", "expected"),
+    [
+        ("a.mlir", [], '"onnx.Add"(%x, %x)'),
+        ("m.onnx", [], '"onnx.Add"'),
+        ("m.onnx", ["-t", "onnx{opset=21}"], 'op_type: "Add"'),
+        ("a.mlir", ["-p", XDSL_PASSES, "-t", "numba"], "@njit"),
+        ("a.mlir", ["-p", XDSL_PASSES, "-t", "loom-llvm"], "define "),
+    ],
+)
+def test_plain_xdsl_opt_sees_dialects_passes_targets_and_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, args: list[str], expected: str
+) -> None:
+    (tmp_path / "a.mlir").write_text(ADD)
+    onnx.save(onnx.parser.parse_model(MODEL), tmp_path / "m.onnx")
+    xDSLOptMain(args=[str(tmp_path / file), *args]).run()
+    assert expected in capsys.readouterr().out
+
+
+def test_names_in_plain_xdsl_opt_do_not_clash_with_its_own() -> None:
+    help_command = [sys.executable, "-m", "xdsl.tools.xdsl_opt", "--help"]
+    shown = subprocess.run(help_command, capture_output=True, text=True, timeout=60).stdout
     shown = "".join(shown.split())  # argparse breaks lines at hyphens
     for name in ("fuse-ops", "convert-onnx-to-loom", "onnx-shape-inference", "numba", "loom-llvm"):
         assert name in shown
