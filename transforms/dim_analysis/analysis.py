@@ -39,6 +39,7 @@ from onnxloom.transforms.dim_analysis.facts import (
     object_array,
     static_dims,
 )
+from onnxloom.transforms.dim_analysis.nested_types import more_precise
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules import rule_tables
 from onnxloom.transforms.dim_analysis.standard_inference import standard_results
@@ -259,7 +260,7 @@ class Analysis:
         declared = element_type(value.type)
         if declared is None:
             if isinstance(inferred, Attribute):
-                self._types[value] = inferred
+                self._types[value] = more_precise(value.type, inferred)
             return
         if not isinstance(inferred, Inferred):
             inferred = Inferred(None)

@@ -27,6 +27,8 @@ class FactSource(Protocol):
 
     def elements(self, value: SSAValue) -> Elements | None: ...
 
+    def type_of(self, value: SSAValue) -> Attribute: ...
+
 
 class OpQuery:
     """One op; operands by position, left-out ones and those beyond the last count as absent."""

@@ -12,7 +12,16 @@ from typing import cast
 import numpy as np
 import onnx as onnx_package
 from onnx import AttributeProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, NoneType, StringAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    NoneType,
+    StringAttr,
+    TensorType,
+    UnrankedTensorType,
+)
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.dialects.onnx.access import attr
@@ -79,7 +88,7 @@ def _imports(op: OnnxOp) -> list[onnx_package.OperatorSetIdProto]:
 def _type_proto(query: OpQuery, value: SSAValue, names: Names) -> TypeProto:
     facts = query.source.facts(value)
     if facts is None:
-        return _proto_of_type(value.type)
+        return _proto_of_type(query.source.type_of(value))
     proto = TypeProto()
     proto.tensor_type.elem_type = proto_of_element(facts.element)
     if facts.shape is None:
@@ -97,7 +106,7 @@ def _type_proto(query: OpQuery, value: SSAValue, names: Names) -> TypeProto:
 
 
 def _proto_of_type(value_type: Attribute) -> TypeProto:
-    """The proto of a type without dims; an empty one for what has no proto."""
+    """The proto of a type; an empty one for what has no proto."""
     proto = TypeProto()
     match value_type:
         case SeqType():
@@ -111,6 +120,12 @@ def _proto_of_type(value_type: Attribute) -> TypeProto:
             element = element_type(value_type)
             if element is not None:
                 proto.tensor_type.elem_type = proto_of_element(element)
+            if isinstance(value_type, TensorType):
+                proto.tensor_type.shape.SetInParent()
+                for dim in value_type.get_shape():
+                    entry = proto.tensor_type.shape.dim.add()
+                    if dim != DYNAMIC_INDEX:
+                        entry.dim_value = dim
     return proto
 
 
@@ -170,8 +185,26 @@ def _result(proto: TypeProto | None, names: Names) -> Result:
             if not tensor.HasField("shape"):
                 return Inferred(None, element)
             return Inferred([_dim(dim, names) for dim in tensor.shape.dim], element)
+        case "sequence_type":
+            inner = _nested(_result(proto.sequence_type.elem_type, names))
+            return None if inner is None else SeqType(inner)
+        case "optional_type":
+            inner = _nested(_result(proto.optional_type.elem_type, names))
+            return None if inner is None else OptType(inner)
         case _:
             return None
+
+
+def _nested(result: Result) -> Attribute | None:
+    """The type of the tensors of a sequence: dims that are not numbers are dynamic."""
+    if not isinstance(result, Inferred):
+        return result
+    if result.element is None:
+        return None
+    if result.dims is None:
+        return UnrankedTensorType(result.element)
+    dims = [DYNAMIC_INDEX if d is None or d.constant is None else d.constant for d in result.dims]
+    return TensorType(result.element, dims)
 
 
 def _dim(dim: onnx_package.TensorShapeProto.Dimension, names: Names) -> DimExpr | None:
