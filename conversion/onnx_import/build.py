@@ -17,7 +17,7 @@ from onnxloom.conversion.onnx_import.attributes import (
 )
 from onnxloom.conversion.onnx_import.control_flow import CONTROL_FLOW, body_types, control_flow_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
-from onnxloom.conversion.onnx_import.result_types import ResultTypes
+from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, ResultTypes
 from onnxloom.conversion.onnx_import.scope import Scope, node_title
 from onnxloom.conversion.onnx_import.signature import Signature, signature
 from onnxloom.conversion.onnx_import.tensors import Array, array_of_sparse
@@ -210,7 +210,8 @@ class GraphBuilder:
                     regions[f"{attribute.name}[{index}]"] = self._region(graph, scope, title)
             else:
                 attributes[attribute.name] = attribute_of_proto(attribute, self.payloads, title)
-        types = [self.types.of_foreign(name, operands) if name else _NONE for name in node.output]
+        like = LIKE_INPUT.get((domain, node.op_type), 0)
+        types = [self.types.of_foreign(name, operands, like) if name else _NONE for name in node.output]
         return onnx.CustomOp.make(domain, node.op_type, operands, types, attributes, regions)
 
     def _region(self, graph: GraphProto, outer: Scope, title: str, known: Sequence[Attribute] = ()) -> Region:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Final
 
 from onnx import NodeProto, TypeProto, defs, shape_inference
 from onnx.checker import ValidationError
@@ -56,6 +57,17 @@ def bound_types(signature: Signature, operands: Sequence[SSAValue]) -> dict[str,
     return bound
 
 
+LIKE_INPUT: Final[Mapping[tuple[str, str], int]] = {
+    ("com.microsoft", "DequantizeLinear"): 1,
+    ("com.microsoft", "EmbedLayerNormalization"): 2,
+    ("com.microsoft", "GatherBlockQuantized"): 2,
+    ("com.microsoft", "MatMulIntegerToFloat"): 2,
+    ("com.microsoft", "QAttention"): 3,
+    ("com.microsoft", "QuantizeLinear"): 2,
+}
+"""Foreign ops of onnxruntime's own files whose results are not like their first input."""
+
+
 def formal_of(signature: Signature, index: int) -> Formal | None:
     if not signature.outputs:
         return None
@@ -73,13 +85,13 @@ class ResultTypes:
         proto = self.inferred.get(name)
         return None if proto is None else _type_or_none(proto)
 
-    def of_foreign(self, name: str, operands: Sequence[SSAValue]) -> Attribute:
-        """Type of a result of an op nobody here knows: as declared, else like the first input."""
+    def of_foreign(self, name: str, operands: Sequence[SSAValue], like_input: int = 0) -> Attribute:
+        """Type of a result of an op nobody here knows: as declared, else like that of an input."""
         proto = self.declared.get(name)
         found = None if proto is None else _type_or_none(proto)
         if found is not None:
             return found
-        like = first_tensor_type([operand.type for operand in operands])
+        like = first_tensor_type([operand.type for operand in operands[like_input:]])
         element = None if like is None else element_of(like)
         return unranked(element if element is not None else ELEMENT_TYPES["float"])
 

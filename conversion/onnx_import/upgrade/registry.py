@@ -147,6 +147,20 @@ def keep_inputs(node: NodeProto, names: Iterable[str]) -> None:
     node.input.extend(kept)
 
 
+EXPERIMENTS: Final = frozenset(
+    {
+        "Affine",
+        "Crop",
+        "ImageScaler",
+        "MeanVarianceNormalization",
+        "ParametricSoftplus",
+        "Scale",
+        "ScaledTanh",
+        "ThresholdedRelu",
+    }
+)
+"""Ops that old models use before the standard has them, or which it took back."""
+
 _ADAPTERS: Final[dict[tuple[str, str], list[tuple[int, Adapter]]]] = {}
 
 
@@ -174,11 +188,11 @@ def adapters() -> dict[tuple[str, str], list[tuple[int, Adapter]]]:
 
 @cache
 def since_version(domain: str, name: str, opset: int) -> int | None:
-    """Version of an op in an opset; None when the opset does not have it."""
+    """Version of an op in an opset, 0 for one that was an experiment; None when there is no such op."""
     try:
         schema = defs.get_schema(name, opset, domain)
     except defs.SchemaError:
-        return None
+        return 0 if domain == "" and name in EXPERIMENTS else None
     # A deprecated op is still found in old models: its last real version is what they mean.
     return (
         schema.since_version - 1
