@@ -23,7 +23,6 @@ from onnxloom.lowering.plan.program import (
     Constants,
     HostStep,
     IfStep,
-    LaunchStep,
     LoopStep,
     ScanStep,
     Step,
@@ -52,7 +51,7 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
         return parse_module(text, filename=str(path))
     from onnxloom.conversion.onnx_import import import_model
 
-    return import_model(source, external_data_dirs=options.external_data_dirs)
+    return import_model(cast(Any, source), external_data_dirs=options.external_data_dirs)
 
 
 def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
@@ -103,7 +102,6 @@ def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tu
 
 def _convert(module: ModuleOp, context: Context) -> None:
     from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
-
     from onnxloom.lowering.cpu_target import CpuTarget
 
     tiles = CpuTarget.host().tiles
@@ -184,7 +182,9 @@ def _result_dims(module: ModuleOp) -> list[list[str]]:
     functions = [op for op in module.ops if isinstance(op, FuncOp)]
     if len(functions) != 1:
         return []
-    attrs: Sequence[DictionaryAttr] = functions[0].res_attrs.data if functions[0].res_attrs is not None else ()
+    attrs: Sequence[DictionaryAttr] = (
+        functions[0].res_attrs.data if functions[0].res_attrs is not None else ()
+    )
     return [_dim_names(a.data.get("onnx.dim_params")) for a in attrs]
 
 
@@ -197,5 +197,3 @@ def _dim_names(attribute: Attribute | None) -> list[str]:
             names += [""] * (int(axis) + 1 - len(names))
             names[int(axis)] = name.strip()
     return names
-
-

@@ -1,4 +1,4 @@
-"""How does a model become something that runs? Import, passes, kernels, program; or straight from the cache."""
+"""How does a model become something that runs? Import, passes, kernels, program; or from the cache."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from onnxloom.lowering.runtime.model import Artifact, CompiledModel
+from onnxloom.lowering.runtime.model import CompiledModel
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

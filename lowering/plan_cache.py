@@ -151,5 +151,3 @@ def _external_stamp(source: Any, data: memoryview, options: CompileOptions) -> s
                 status = os.stat(os.path.join(path, name))
                 stamps.append(f"{path}/{name} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(sorted(stamps))
-
-

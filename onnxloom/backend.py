@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from onnx import ModelProto, NodeProto, defs, helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
@@ -54,10 +55,8 @@ class OnnxloomBackend(Backend):
         cls, node: NodeProto, inputs: Any, device: str = "CPU", outputs_info: Any = None, **kwargs: Any
     ) -> tuple[Any, ...]:
         """Runs one node of the newest opset (or of `opset_version=`)."""
-        import numpy as np
-
-        given: Sequence[Any] = inputs if isinstance(inputs, list | tuple) else [inputs]  # pyright: ignore[reportUnknownVariableType]
-        arrays = [np.asarray(value) for value in given]
+        given: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]  # pyright: ignore[reportUnknownArgumentType]
+        arrays: list[npt.NDArray[Any]] = [np.asarray(value) for value in given]
         names = [name for name in node.input if name]
         graph = helper.make_graph(
             [node],

@@ -13,7 +13,8 @@ from typing import Any, cast
 import numpy as np
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, NoneType, StringAttr
-from xdsl.ir import Attribute, Block as IRBlock, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Block as IRBlock
 
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.constant import constant_value
@@ -65,10 +66,10 @@ class _Builder:
     table: Constants
     host_step: Callable[[loom.HostOp], HostParts]
     outer: _Builder | None = None
-    slots: dict[SSAValue, Slot] = field(default_factory=lambda: {})
-    specs: dict[Slot, Spec] = field(default_factory=lambda: {})
-    constants: dict[Slot, int] = field(default_factory=lambda: {})
-    captures: dict[Slot, Slot] = field(default_factory=lambda: {})
+    slots: dict[SSAValue, Slot] = field(default_factory=dict[SSAValue, Slot])
+    specs: dict[Slot, Spec] = field(default_factory=dict[Slot, Spec])
+    constants: dict[Slot, int] = field(default_factory=dict[Slot, int])
+    captures: dict[Slot, Slot] = field(default_factory=dict[Slot, Slot])
     """Slot of the enclosing program -> slot here."""
 
     def program(
@@ -102,7 +103,9 @@ class _Builder:
         if slot is not None:
             return slot
         if self.outer is None:
-            raise ModelError(f"loom.program: a step reads a value ({value.type}) that nothing before it defines")
+            raise ModelError(
+                f"loom.program: a step reads a value ({value.type}) that nothing before it defines"
+            )
         outer = self.outer.use(value)
         slot = self.define(value)
         if outer in self.outer.constants:
@@ -205,7 +208,11 @@ class _Builder:
         return program, tuple(inner.captures)
 
     def loop(self, op: loom.LoopOp) -> Step:
-        trip_count, condition, carried = self.use(op.trip_count), self.use(op.condition), self.uses(op.carried)
+        trip_count, condition, carried = (
+            self.use(op.trip_count),
+            self.use(op.condition),
+            self.uses(op.carried),
+        )
         body, captures = self.body(op, op.body.block, "loop")
         return LoopStep(trip_count, condition, carried, captures, body, self.defines(op.results))
 
@@ -256,10 +263,8 @@ def _plain(attribute: Attribute) -> Any:
         case StringAttr():
             return attribute.data
         case ArrayAttr():
-            return tuple(_plain(a) for a in cast(ArrayAttr[Attribute], attribute).data)
+            return tuple(_plain(a) for a in attribute.data)
         case DictionaryAttr():
             return tuple((name, _plain(a)) for name, a in sorted(attribute.data.items()))
         case _:
             return str(attribute)
-
-

@@ -17,7 +17,7 @@ import numpy as np
 from onnxloom.lowering.plan.fold import read_only
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Frame, Node, State, StepEnd, ValueEnd
-from onnxloom.lowering.plan.program import Array, Constants, HostStep, Program, Slot, numpy_dtype
+from onnxloom.lowering.plan.program import Array, Constants, HostStep, Program, Slot, is_array, numpy_dtype
 from onnxloom.lowering.plan.values import Buffer, Value, known_value
 from onnxloom.lowering.plan.walk import Walk
 
@@ -61,7 +61,7 @@ class Filler:
         """The child of a node that ended with a value whose contents are `contents`."""
         end = node.end
         assert isinstance(end, ValueEnd)
-        found = known_value(read_only(np.array(contents)) if isinstance(contents, np.ndarray) else contents)
+        found = known_value(read_only(np.array(contents)) if is_array(contents) else contents)
         env = {s: found if v is end.value else v for s, v in node.state.env.items()}
         return Walk(self, replace(node.state, env=env)).node()
 
@@ -86,7 +86,7 @@ class Filler:
 def _observed(result: Any, cell: int) -> Value | int:
     if type(result) is int:  # a size that a loop's body captures
         return result
-    if isinstance(result, np.ndarray):
+    if is_array(result):
         array: Array = result
         return Value(array.dtype, array.shape, buffer=Buffer(array.nbytes, cell))
     return Value(None, (), buffer=Buffer(0, cell))

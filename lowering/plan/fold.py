@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import OnnxloomError
-from onnxloom.lowering.plan.program import Array, Constants, HostStep, PackStep, Slot
+from onnxloom.lowering.plan.program import Array, Constants, HostStep, PackStep, Slot, is_array
 from onnxloom.lowering.runtime.host_step import HostRunner
 
 GROWTH_LIMIT = 16 << 20
@@ -43,7 +43,7 @@ def fold_host(step: HostStep, known: dict[Slot, int], table: Constants) -> list[
 
 def read_only(value: Any) -> Any:
     """`value` as an array that cannot be written and is laid out as kernels read it."""
-    if not isinstance(value, np.ndarray):
+    if not is_array(value):
         return value
     array: Array = np.array(value, order="C") if not value.flags.c_contiguous else value
     array = array.view() if array.flags.writeable else array
@@ -52,4 +52,4 @@ def read_only(value: Any) -> Any:
 
 
 def _nbytes(values: list[Any]) -> int:
-    return sum(v.nbytes for v in values if isinstance(v, np.ndarray))
+    return sum(v.nbytes for v in values if is_array(v))

@@ -6,6 +6,7 @@ IR class; results are remembered by content, so that a process that found them s
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -26,35 +27,44 @@ def _truncdiv(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
+def _remainder(a: int, b: int) -> int:
+    return a - b * _truncdiv(a, b)
+
+
+def _same(a: int) -> int:
+    return a
+
+
+def _select(condition: int, a: int, b: int) -> int:
+    return a if condition else b
+
+
 _ARITH: dict[str, Callable[..., int]] = {
-    "arith.addi": lambda a, b: a + b,
-    "arith.subi": lambda a, b: a - b,
-    "arith.muli": lambda a, b: a * b,
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
     "arith.divsi": _truncdiv,
-    "arith.divui": lambda a, b: a // b,
-    "arith.floordivsi": lambda a, b: a // b,
+    "arith.divui": int.__floordiv__,
+    "arith.floordivsi": int.__floordiv__,
     "arith.ceildivsi": _ceildiv,
     "arith.ceildivui": _ceildiv,
-    "arith.remsi": lambda a, b: a - b * _truncdiv(a, b),
-    "arith.remui": lambda a, b: a % b,
+    "arith.remsi": _remainder,
+    "arith.remui": operator.mod,
     "arith.minsi": min,
     "arith.minui": min,
     "arith.maxsi": max,
     "arith.maxui": max,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
-    "arith.select": lambda c, a, b: a if c else b,
-    "arith.index_cast": lambda a: a,
-    "arith.extsi": lambda a: a,
-    "arith.extui": lambda a: a,
+    "arith.andi": int.__and__,
+    "arith.ori": int.__or__,
+    "arith.xori": int.__xor__,
+    "arith.select": _select,
+    "arith.index_cast": _same,
+    "arith.extsi": _same,
+    "arith.extui": _same,
 }
 
-_COMPARE: tuple[Callable[[int, int], bool], ...] = (
-    lambda a, b: a == b, lambda a, b: a != b,
-    lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
-    lambda a, b: a < b, lambda a, b: a <= b, lambda a, b: a > b, lambda a, b: a >= b,
-)  # fmt: skip
+_ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
+_COMPARE: tuple[Callable[..., bool], ...] = (operator.eq, operator.ne, *_ORDER, *_ORDER)
 """By predicate number: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge (sizes are never negative)."""
 
 
@@ -70,7 +80,9 @@ def evaluate(step: IndexStep, operands: Sequence[Operand], memo: Memo) -> Sequen
         if step.op.startswith("arith."):
             return [_arith(step, operands)]
         if step.op == "loom.dim":
-            return [operands[0].shape[_number(step.props[0][1])]]  # pyright: ignore[reportAttributeAccessIssue]
+            source = operands[0]
+            assert isinstance(source, Value)
+            return [source.shape[_number(step.props[0][1])]]
         key = (step.op, step.props, tuple(signature(o) for o in operands))
         found = memo.get(key)
         if found is None:
@@ -86,7 +98,7 @@ def _arith(step: IndexStep, operands: Sequence[Operand]) -> int:
     if step.op == "arith.constant":
         return _number(props["value"])
     if step.op == "arith.cmpi":
-        return int(_COMPARE[_number(props["predicate"])](*operands))  # pyright: ignore[reportArgumentType]
+        return int(_COMPARE[_number(props["predicate"])](*operands))
     function = _ARITH.get(step.op)
     if function is None:
         raise ModelError(f"{step.op} is not an op the plan filler can evaluate")

@@ -8,11 +8,11 @@ program they let another process fill the same plan without the libraries that c
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from onnxloom.lowering.plan.program import Array
+from onnxloom.lowering.plan.program import Array, is_array
 from onnxloom.lowering.plan.values import Value
 
 SMALL = 256
@@ -51,7 +51,7 @@ def signature(operand: Value | int, shape_only: bool = False) -> Any:
         return operand.shape if operand.dtype is None else (operand.dtype.name, *operand.shape)
     if operand.constant >= 0:
         return ("c", operand.constant)
-    if isinstance(operand.known, np.ndarray):
+    if is_array(operand.known):
         return ("k", operand.dtype.name if operand.dtype else "", operand.shape, contents(operand.known))
     return ("o", repr(operand.known))
 
@@ -60,13 +60,13 @@ def contents(array: Array) -> bytes:
     """The bytes of an array, or their digest; text for arrays of strings."""
     if array.dtype == object:
         return repr(array.tolist()).encode()
-    data = array.tobytes() if array.nbytes <= SMALL or not array.flags.c_contiguous else b""
-    if data:
-        return data if len(data) <= SMALL else hashlib.blake2b(data, digest_size=20).digest()
-    return hashlib.blake2b(array.reshape(-1).view(np.uint8), digest_size=20).digest() if array.size else b""
+    if array.nbytes <= SMALL:
+        return array.tobytes()
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.blake2b(flat.data, digest_size=20).digest()
 
 
 def _nbytes(value: Any) -> int:
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return value.nbytes
-    return sum(_nbytes(v) for v in value) if isinstance(value, list) else 8
+    return sum(map(_nbytes, cast("list[Any]", value))) if isinstance(value, list) else 8

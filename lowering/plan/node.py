@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -36,10 +37,8 @@ class Recent(Generic[_V]):
     def get(self, key: Any) -> _V | None:
         found = self._entries.get(key)
         if found is not None and len(self._entries) > 1:
-            try:
+            with suppress(KeyError):  # another thread just dropped it
                 self._entries.move_to_end(key)
-            except KeyError:  # another thread just dropped it
-                pass
         return found
 
     def put(self, key: Any, value: _V) -> None:
@@ -150,5 +149,5 @@ class Node:
     end: End
     state: State
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
-    free: list[Instance] = field(default_factory=lambda: [])
+    free: list[Instance] = field(default_factory=list["Instance"])
     """Instances no run uses at the moment."""

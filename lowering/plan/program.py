@@ -8,7 +8,7 @@ by a process that has neither xDSL nor onnx.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +40,7 @@ class Spec:
             return True
         if len(shape) != len(self.shape):
             return False
-        return all(d == DYNAMIC or d == s for d, s in zip(self.shape, shape, strict=True))
+        return all(d in (DYNAMIC, s) for d, s in zip(self.shape, shape, strict=True))
 
 
 @dataclass(frozen=True)
@@ -213,6 +213,11 @@ class Constants:
         """The number of `value`, which must not be changed afterwards."""
         self.values.append(value)
         return len(self.values) - 1
+
+
+def is_array(value: object) -> TypeGuard[Array]:
+    """Whether a host object is an array (and not a sequence, dictionary or None)."""
+    return isinstance(value, np.ndarray)
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.types import MapType, OptType, SeqType
@@ -25,7 +26,7 @@ _SPELLING = {
 
 def spell(type_: Attribute) -> str:
     """The type as ONNX spells it: `tensor(float)`, `seq(tensor(int64))`."""
-    if isinstance(type_, TensorType | UnrankedTensorType):
+    if isa(type_, TensorType[Attribute]) or isa(type_, UnrankedTensorType[Attribute]):
         name = dtype_of_element(type_.element_type).name
         return f"tensor({_SPELLING.get(name, name)})"
     if isinstance(type_, SeqType):
@@ -37,9 +38,12 @@ def spell(type_: Attribute) -> str:
     return str(type_)
 
 
+_SPELLED = (TensorType, UnrankedTensorType, SeqType, OptType, MapType)
+
+
 def _scalar(type_: Attribute) -> str:
-    if isinstance(type_, TensorType | UnrankedTensorType | SeqType | OptType | MapType):
-        return spell(type_)
+    if isinstance(type_, _SPELLED):
+        return spell(type_)  # pyright: ignore[reportUnknownArgumentType]
     name = dtype_of_element(type_).name
     return _SPELLING.get(name, name)
 
@@ -50,9 +54,9 @@ def spec_of(type_: Attribute) -> Spec:
         return Spec("index")
     if isinstance(type_, NoneType):
         return Spec("none")
-    if isinstance(type_, TensorType):
+    if isa(type_, TensorType[Attribute]):
         shape = tuple(DYNAMIC if d == DYNAMIC_INDEX else d for d in type_.get_shape())
         return Spec("tensor", dtype_of_element(type_.element_type).name, shape, spell(type_))
-    if isinstance(type_, UnrankedTensorType):
+    if isa(type_, UnrankedTensorType[Attribute]):
         return Spec("tensor", dtype_of_element(type_.element_type).name, None, spell(type_))
     return Spec("object", text=spell(type_))

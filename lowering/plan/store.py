@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from onnxloom.lowering.plan import program as plain
-from onnxloom.lowering.plan.program import Array, numpy_dtype
+from onnxloom.lowering.plan.program import Array, is_array, numpy_dtype
 
 _ALIGNMENT = 64
 _CLASSES: dict[str, type[Any]] = {
@@ -68,7 +68,7 @@ class _Writer:
             return value
         if isinstance(value, bytes):
             return {"b": self._blob(value)}
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             return self._array(value)
         if isinstance(value, tuple):
             return {"t": [self.encode(v) for v in cast(tuple[Any, ...], value)]}
@@ -112,7 +112,7 @@ class _Reader:
             return value
         parts = cast(dict[str, Any], value)
         if "t" in parts:
-            return tuple([self.decode(v) for v in parts["t"]])
+            return tuple([self.decode(v) for v in cast("list[Any]", parts["t"])])
         if "c" in parts:
             return _CLASSES[parts["c"]](*[self.decode(v) for v in parts["v"]])
         if "d" in parts:
@@ -126,8 +126,10 @@ class _Reader:
         if "o" in parts:
             array = np.empty(len(parts["o"]), object)
             array[:] = self.decode(parts["o"])
-            return array.reshape(parts["s"])
-        name, shape = parts["k"]
+            shape: list[int] = parts["s"]
+            return array.reshape(shape)
+        name, dims = parts["k"]
+        shape = tuple(map(int, dims))
         dtype = numpy_dtype(name)
         size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         if "x" in parts:
@@ -149,7 +151,7 @@ def source_of(arrays: list[Any]) -> memoryview | None:
     largest: tuple[int, memoryview | None] = (0, None)
     for array in arrays:
         base: Any = array
-        while isinstance(base, np.ndarray):
+        while is_array(base):
             base = base.base
         if isinstance(base, memoryview):
             base = base.obj

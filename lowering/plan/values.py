@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxloom.lowering.plan.program import Array
+from onnxloom.lowering.plan.program import Array, is_array
 
 Dims: TypeAlias = tuple[int, ...]
 
@@ -73,7 +73,7 @@ class Value:
 
 def known_value(value: Any, constant: int = -1) -> Value:
     """A value whose contents are `value`."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         array: Array = value
         return Value(array.dtype, array.shape, array, True, constant=constant)
     return Value(None, (), value, True, constant=constant)

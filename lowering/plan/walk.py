@@ -27,6 +27,7 @@ from onnxloom.lowering.plan.program import (
     Slot,
     Step,
     ViewStep,
+    is_array,
 )
 from onnxloom.lowering.plan.stretch import Stretch
 from onnxloom.lowering.plan.values import Dims, NeedValue, Value, known_value
@@ -217,7 +218,7 @@ class Walk:
         if results is None:
             inputs = [a.known if a.is_known else _stand_in(a) for a in args]
             results = [read_only(r) for r in self.filler.run_host(step, inputs)]
-            if all(isinstance(r, np.ndarray) for r in results):
+            if all(is_array(r) for r in results):
                 self.filler.memo.put(key, results)
         for slot, result in zip(step.results, results, strict=True):
             self.bind(slot, known_value(result))
@@ -266,9 +267,7 @@ class Walk:
             return known_value(value)
         return known_value(_stand_in(value)) if shape_only and not value.is_known else value
 
-    def _build(
-        self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]
-    ) -> Node:
+    def _build(self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]) -> Node:
         """The node of what was walked; `fetched` is what its end reads, `live` what its children may."""
         kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
         self.stretch.share(kept)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import ModelError, OnnxloomError
-from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, numpy_dtype
+from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, is_array, numpy_dtype
 
 
 class HostRunner:
@@ -57,7 +57,7 @@ class HostRunner:
 
 def _guarded(value: Any) -> Any:
     """A view that an op cannot write through."""
-    if not isinstance(value, np.ndarray) or not value.flags.writeable:
+    if not is_array(value) or not value.flags.writeable:
         return value
     view: Array = value.view()
     view.flags.writeable = False
@@ -79,8 +79,6 @@ def _fit(value: Any, dtype: str, args: Sequence[Any], step: HostStep) -> Any:
 
 
 def _describe(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return f"{value.dtype}{list(value.shape)}"
     return type(value).__name__
-
-

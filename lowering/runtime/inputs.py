@@ -1,15 +1,15 @@
-"""Do the arrays given to `run` fit the model? They are checked, and copied only if kernels cannot read them."""
+"""Do the arrays given to `run` fit the model? They are copied only if kernels cannot read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from onnxloom.errors import InputError
-from onnxloom.lowering.plan.program import DYNAMIC, Array, Program, Spec, numpy_dtype
+from onnxloom.lowering.plan.program import DYNAMIC, Array, Program, Spec, is_array, numpy_dtype
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,16 @@ class InputPort:
 
     def _array(self, value: Any) -> Array:
         wanted = numpy_dtype(self.spec.dtype)
-        if not isinstance(value, np.ndarray | np.generic):
+        if isinstance(value, np.generic):
+            value = cast(Any, np.asarray(value))  # pyright: ignore[reportUnknownArgumentType]
+        if not is_array(value):
             try:
                 return np.asarray(value, dtype=wanted)
             except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(
                     f"input {self.name!r}: got a {type(value).__name__} that is no {self.spec.text} ({error})"
                 ) from None
-        array: Array = np.asarray(value)
+        array = value
         if wanted.kind == "O" and array.dtype.kind in "USO":
             return _strings(array)
         if array.dtype.newbyteorder("=") != wanted:
@@ -107,7 +109,9 @@ class InputPorts:
         try:
             values = [feeds[name] for name in self.names]
         except KeyError as error:
-            raise InputError(f"input {error.args[0]!r} is missing; the model has {_listed(self.names)}") from None
+            raise InputError(
+                f"input {error.args[0]!r} is missing; the model has {_listed(self.names)}"
+            ) from None
         if len(feeds) != len(values):
             unknown = next(name for name in feeds if name not in self._known)
             raise InputError(f"the model has no input {unknown!r}; it has {_listed(self.names)}")
@@ -116,7 +120,9 @@ class InputPorts:
     def fit(self, values: Sequence[Any]) -> list[Any]:
         """The values as kernels read them. Raises InputError."""
         if len(values) != len(self.ports):
-            raise InputError(f"the model has {len(self.ports)} inputs ({_listed(self.names)}), got {len(values)}")
+            raise InputError(
+                f"the model has {len(self.ports)} inputs ({_listed(self.names)}), got {len(values)}"
+            )
         arrays = [port.fit(value) for port, value in zip(self.ports, values, strict=True)]
         self._check_symbols(arrays)
         return arrays
@@ -124,7 +130,7 @@ class InputPorts:
     def _check_symbols(self, arrays: Sequence[Any]) -> None:
         seen: dict[str, tuple[int, str, int]] = {}
         for port, array in zip(self.ports, arrays, strict=True):
-            if not isinstance(array, np.ndarray):
+            if not is_array(array):
                 continue
             for axis, (symbol, size) in enumerate(zip(port.dims, array.shape, strict=False)):
                 # "?" is how some exporters write a dim they know nothing of.

@@ -64,7 +64,7 @@ class Instance:
         positions, offsets = node.arena_at
         if positions.size:
             self._table[positions] = offsets + address_of(self._arena)
-        self._words = memoryview(self._table)
+        self._words = self._table.data
         self._table_address = address_of(self._table) if self._table.size else 0
         self._starts_address = node.starts.__array_interface__["data"][0]
         self._cells_at = node.cells_at

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxloom.errors import ModelError
-from onnxloom.lowering.plan.program import DYNAMIC, LoopStep, ScanStep, Spec, numpy_dtype
+from onnxloom.lowering.plan.program import DYNAMIC, LoopStep, ScanStep, Spec, is_array, numpy_dtype
 
 if TYPE_CHECKING:
     from onnxloom.lowering.runtime.tree import PlanTree
@@ -59,7 +59,9 @@ def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     specs = _yield_specs(body)[count:]
     stacked = [
         _stack(column, spec, axis, bool(reverse))
-        for column, spec, axis, reverse in zip(rows, specs, step.output_axes, step.output_reverse, strict=True)
+        for column, spec, axis, reverse in zip(
+            rows, specs, step.output_axes, step.output_reverse, strict=True
+        )
     ]
     return [*_own(states, args), *stacked]
 
@@ -73,7 +75,7 @@ def _shaped(body: PlanTree, inputs: list[Any]) -> list[Any]:
     for i, slot in enumerate(body.program.args):
         spec = body.program.specs[slot]
         value = inputs[i]
-        if spec.shape == (1,) and isinstance(value, np.ndarray) and value.shape == ():
+        if spec.shape == (1,) and is_array(value) and value.shape == ():
             inputs[i] = value.reshape(1)
     return inputs
 
@@ -85,7 +87,7 @@ def _yield_specs(body: PlanTree) -> list[Spec]:
 def _own(values: Sequence[Any], args: Sequence[Any]) -> list[Any]:
     """Values of a loop that never ran are its inputs: results must not share their memory."""
     given = {id(a) for a in args}
-    return [np.array(v) if id(v) in given and isinstance(v, np.ndarray) else v for v in values]
+    return [np.array(v) if id(v) in given and is_array(v) else v for v in values]
 
 
 def _stack(rows: list[Any], spec: Spec, axis: int, reverse: bool) -> Any:
@@ -93,7 +95,7 @@ def _stack(rows: list[Any], spec: Spec, axis: int, reverse: bool) -> Any:
         shape = () if spec.shape is None else tuple(0 if d == DYNAMIC else d for d in spec.shape)
         empty = np.empty((0, *shape), numpy_dtype(spec.dtype))
         return np.array(np.moveaxis(empty, 0, axis), order="C")
-    if not isinstance(rows[0], np.ndarray):
+    if not is_array(rows[0]):
         return rows
     stacked = np.stack(rows[::-1] if reverse else rows)
     return np.array(np.moveaxis(stacked, 0, axis), order="C") if axis else stacked

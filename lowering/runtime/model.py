@@ -43,7 +43,7 @@ class ModelMetadata:
     domain: str = ""
     description: str = ""
     version: int = 0
-    custom_metadata_map: dict[str, str] = field(default_factory=lambda: {})
+    custom_metadata_map: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def graph(self) -> str:
@@ -151,7 +151,7 @@ class CompiledModel:
         """Outputs for inputs in order."""
         key = tuple([observation(value) for value in inputs])
         node = self._roots.get(key)
-        if node is not None and all([_ready(value) for value in inputs]):
+        if node is not None and all(map(_ready, inputs)):
             return self._tree.run_from(node, inputs)
         arrays = self._ports.fit(inputs)
         results = self._tree.run(arrays)

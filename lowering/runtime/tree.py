@@ -14,7 +14,7 @@ import numpy as np
 from onnxloom.lowering.plan.fill import Filler
 from onnxloom.lowering.plan.memo import Memo, contents
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
-from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep
+from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep, is_array
 from onnxloom.lowering.runtime.host_step import HostRunner
 from onnxloom.lowering.runtime.instance import LARGE, Executor, aligned_array, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
@@ -31,7 +31,7 @@ class Engine:
     on_host: Callable[[str, str], None] = lambda title, reason: None
     """Told of every step that Python runs: its title and why there is no kernel."""
     lock: Any = field(default_factory=threading.RLock)
-    trees: dict[int, PlanTree] = field(default_factory=lambda: {})
+    trees: dict[int, PlanTree] = field(default_factory=dict[int, "PlanTree"])
 
     def __post_init__(self) -> None:
         self.host = HostRunner(self.constants)
@@ -64,9 +64,7 @@ class PlanTree:
     def __init__(self, program: Program, engine: Engine) -> None:
         self.program = program
         self.engine = engine
-        self.filler = Filler(
-            program, engine.constants, engine.kernel_address, engine.host.run, engine.memo
-        )
+        self.filler = Filler(program, engine.constants, engine.kernel_address, engine.host.run, engine.memo)
         self.roots: Recent[Node] = Recent()
 
     def root(self, key: Any, args: Sequence[Any]) -> Node:
@@ -106,7 +104,7 @@ class PlanTree:
             if end.branch:
                 found = np.array(bool(np.asarray(found).reshape(-1)[0]))
                 self.engine.on_host("If", "its condition is known only while running")
-            key: Any = contents(found) if isinstance(found, np.ndarray) else repr(found)
+            key: Any = contents(found) if is_array(found) else repr(found)
             results = [found]
         else:
             args = [fetch(cells) for fetch in end.args]
@@ -149,20 +147,20 @@ class PlanTree:
             found = fetch(cells)
             shared = fetch.cell < inputs or fetch.cell in given or found is not cells[fetch.cell]
             given.add(fetch.cell)
-            results.append(_owned(found) if shared or not isinstance(found, np.ndarray) else found)
+            results.append(_owned(found) if shared or not is_array(found) else found)
         return results
 
 
 def observation(value: Any) -> Any:
     """What the plan depends on in a value whose contents it does not look at."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return (value.dtype, value.shape)
     return value if type(value) is int else None
 
 
 def _owned(value: Any) -> Any:
     """A copy that shares no memory; sequences are copied with their elements."""
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return np.array(value, order="C")
     if isinstance(value, list | tuple):
         return [_owned(v) for v in value]  # pyright: ignore[reportUnknownVariableType]

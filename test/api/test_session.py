@@ -110,10 +110,12 @@ def test_outputs_stay_valid_and_belong_to_the_caller(session: onnxloom.Inference
 
 def test_constant_outputs_are_copies() -> None:
     model = onnxloom.compile(
-        model_of("agraph (float[N] x) => (float[2] c, float[2] d) { c = Constant <value = float[2] {1, 2}> () "
-                 "d = Identity(c) }"),
+        model_of("""agraph (float[N] x) => (float[2] c, float[2] d) {
+            c = Constant <value = float[2] {1, 2}> ()
+            d = Identity(c)
+        }"""),
         cache=False,
-    )  # fmt: skip
+    )
     x = np.zeros(1, np.float32)
     c, d = model(x)
     c[:] = 5

@@ -1,4 +1,7 @@
-"""Runs the whole suite and prints how many cases pass: `python test/conformance/report.py [--failures FILE]`."""
+"""Runs the whole suite and prints how many cases pass.
+
+python test/conformance/report.py [--failures FILE]
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
-from backend_cases import Case, cases, skipped  # noqa: E402
+from backend_cases import Case, cases, skipped
 
 
 def main() -> int:

@@ -17,9 +17,9 @@ import pytest
 import onnxloom
 
 SMALL = (
-    "swift_f0", "basic_pitch_nmp", "magika_v1", "dtln_1", "dtln_2", "pyfrspell_derive_int8", "chars2vec_en300",
-    "silero_vad_v6", "silero_vad_half", "onnx_light_squeezenet", "onnx_light_resnet50", "ortds_mul_1",
-    "ortds_sigmoid", "ortds_logreg_iris",
+    "swift_f0", "basic_pitch_nmp", "magika_v1", "dtln_1", "dtln_2", "pyfrspell_derive_int8",
+    "chars2vec_en300", "silero_vad_v6", "silero_vad_half", "onnx_light_squeezenet", "onnx_light_resnet50",
+    "ortds_mul_1", "ortds_sigmoid", "ortds_logreg_iris",
 )  # fmt: skip
 """Run by default."""
 
@@ -30,7 +30,10 @@ TOLERANCE = {"float16": 2e-3, "float32": 1e-4, "float64": 1e-4}
 """Largest absolute difference over the largest absolute reference, by output type; integers are equal."""
 
 WIDER = {
-    "tashkeel_rawi_v3_int8": (2e-2, "an activation that rounds the other way moves a whole quantization step"),
+    "tashkeel_rawi_v3_int8": (
+        2e-2,
+        "an activation that rounds the other way moves a whole quantization step",
+    ),
     "tashkeel_bilstm_int8": (2e-3, "an activation that rounds the other way moves a whole quantization step"),
 }
 """Model -> tolerance, and why it is not the usual one."""

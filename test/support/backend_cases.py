@@ -66,5 +66,5 @@ def cases() -> list[Case]:
 @cache
 def skipped() -> dict[str, str]:
     """Name -> reason, from `skipped.txt`."""
-    pairs = (line.split(None, 1) for line in SKIPPED.read_text().splitlines() if line and line[0] != "#")
-    return {name: reason for name, reason in pairs}
+    lines = [line for line in SKIPPED.read_text().splitlines() if line and line[0] != "#"]
+    return {name: reason for name, _, reason in (line.partition(" ") for line in lines)}

@@ -18,4 +18,5 @@ def model_of(graph: str, opset: int = 21) -> onnx.ModelProto:
 
 
 def compiled(graph: str, opset: int = 21, **options: Any) -> CompiledModel:
-    return compile_model(model_of(graph, opset), CompileOptions(**{"cache": False, **options}))
+    chosen: dict[str, Any] = {"cache": False, **options}
+    return compile_model(model_of(graph, opset), CompileOptions(**chosen))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
 from onnx import TypeProto, helper
 from onnx.reference import ReferenceEvaluator
+
+from onnxloom.lowering.plan.program import is_array
 
 Values = dict[str, Any]
 
@@ -21,8 +23,8 @@ def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
         nonlocal evaluator
         if evaluator is None:
             evaluator = _make(node, values)
-        names = [name for name in evaluator.output_names if name]
-        results = evaluator.run(names, dict(values))
+        names = [str(name) for name in evaluator.output_names if name]
+        results = cast("list[Any]", evaluator.run(names, dict(values)))  # pyright: ignore[reportUnknownMemberType]
         values.update(zip(names, results, strict=True))
 
     return run
@@ -32,7 +34,9 @@ def _make(node: onnx.NodeProto, values: Values) -> ReferenceEvaluator:
     """An evaluator of the node; ops that are functions of their input types are given those types."""
     opset = onnx.defs.onnx_opset_version()
     domains = {"": opset, "ai.onnx.ml": _newest("ai.onnx.ml"), node.domain: _newest(node.domain)}
-    inputs = [helper.make_value_info(name, _type_of(values[name])) for name in dict.fromkeys(node.input) if name]
+    inputs = [
+        helper.make_value_info(name, _type_of(values[name])) for name in dict.fromkeys(node.input) if name
+    ]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], "host", inputs, outputs)
     return ReferenceEvaluator(graph, opsets=domains)
@@ -48,7 +52,7 @@ def _newest_other(domain: str) -> int:
 
 
 def _type_of(value: Any) -> TypeProto:
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         kind = np.dtype(object) if value.dtype.kind in "USO" else value.dtype
         return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(kind), value.shape)
     if isinstance(value, list):
@@ -61,7 +65,7 @@ def reference_has(domain: str, op: str) -> bool:
     """Whether the installed reference implementation runs the op, or its schema has a body."""
     if not onnx.defs.has(op, domain):
         return False
-    schema = onnx.defs.get_schema(op, domain)
+    schema: Any = onnx.defs.get_schema(op, domain)
     if schema.has_function or schema.has_context_dependent_function:
         return True
     return _implemented(domain, op)

@@ -23,7 +23,7 @@ class Attributes:
     outputs: int
     """Outputs the node lists, omitted ones included."""
     wanted: tuple[bool, ...]
-    made: dict[str, Any] = field(default_factory=lambda: {}, compare=False)
+    made: dict[str, Any] = field(default_factory=dict[str, Any], compare=False)
     """Where a function may keep what it makes of the attributes."""
 
     @staticmethod

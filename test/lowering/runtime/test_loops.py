@@ -13,7 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
 
 LOOP = """agraph (int64 m, float[N] x, float[N] w) => (float[N] last, float[T, N] all) {
     c = Constant <value = bool {1}> ()
-    last, all = Loop(m, c, x) <body = b (int64 i, bool go, float[N] v) => (bool more, float[N] next, float[N] out) {
+    last, all = Loop(m, c, x) <
+    body = b (int64 i, bool go, float[N] v) => (bool more, float[N] next, float[N] out) {
         next = Add(v, w)
         out = Mul(next, w)
         s = ReduceSum <keepdims = 0> (next)
@@ -73,7 +74,8 @@ def test_loops_nest_and_capture_from_both_levels() -> None:
 @pytest.mark.parametrize("reverse", [0, 1])
 def test_scan_over_slices(reverse: int) -> None:
     graph = f"""agraph (float[2] s, float[T, 2] x) => (float[2] last, float[T, 2] y) {{
-        last, y = Scan <num_scan_inputs = 1, scan_input_directions = [{reverse}], scan_output_directions = [{reverse}],
+        last, y = Scan <num_scan_inputs = 1, scan_input_directions = [{reverse}],
+                        scan_output_directions = [{reverse}],
                         body = b (float[2] a, float[2] v) => (float[2] next, float[2] out) {{
             next = Add(a, v)
             out = Mul(next, v)

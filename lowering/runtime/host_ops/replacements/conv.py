@@ -38,9 +38,7 @@ def _columns(window: Window, x: Array, fill: Any, groups: int) -> Array:
     views = window.view(window.padded(x, fill))
     order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))
     taps = math.prod(window.kernel)
-    return views.transpose(order).reshape(
-        batch, groups, channels // groups * taps, math.prod(window.output)
-    )
+    return views.transpose(order).reshape(batch, groups, channels // groups * taps, math.prod(window.output))
 
 
 @replaces("ConvTranspose")

@@ -1,4 +1,4 @@
-"""com.microsoft DynamicQuantizeLSTM: an LSTM whose weights are int8 and whose inputs are quantized on the fly.
+"""com.microsoft DynamicQuantizeLSTM: an LSTM with int8 weights whose inputs are quantized on the fly.
 
 Source: the operator's schema in ONNX Runtime's ContribOperators.md. Weights come transposed,
 `[directions, input, 4 * hidden]`, with one scale and zero point per direction or per column.
@@ -29,7 +29,8 @@ def dynamic_quantize_lstm(
     names = attributes.get("activations") or ["Sigmoid", "Tanh", "Tanh"] * directions
     acts = activations(names, attributes.get("activation_alpha"), attributes.get("activation_beta"))
     y = np.zeros((time, directions, batch, hidden), np.float32)
-    h_last, c_last = [], []
+    h_last: list[Array] = []
+    c_last: list[Array] = []
     for d in range(directions):
         backwards = attributes.get("direction", "forward") == "reverse" or d == 1
         xs = x[::-1] if backwards else x

@@ -40,5 +40,7 @@ def qlinear_matmul(
     scale = rows.astype(np.float64) * b_scale.astype(np.float64) / y_scale.astype(np.float64)
     limits = np.iinfo(y_zero.dtype)
     return [
-        np.clip(np.rint(sums * scale) + y_zero.astype(np.float64), limits.min, limits.max).astype(y_zero.dtype)
+        np.clip(np.rint(sums * scale) + y_zero.astype(np.float64), limits.min, limits.max).astype(
+            y_zero.dtype
+        )
     ]

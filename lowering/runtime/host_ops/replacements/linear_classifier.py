@@ -20,7 +20,7 @@ def linear_classifier(attributes: Attributes, x: Array) -> Sequence[Any]:
     """Labels and scores. One row of coefficients for two classes means scores of -s and s."""
     x = x.reshape(1, -1) if x.ndim == 1 else x
     x = x if x.dtype == np.float64 else x.astype(np.float32)
-    labels = attributes.get("classlabels_strings") or attributes.get("classlabels_ints") or []
+    labels: list[Any] = attributes.get("classlabels_strings") or attributes.get("classlabels_ints") or []
     intercepts = np.array(attributes.get("intercepts") or [0.0], x.dtype)
     coefficients = np.array(attributes.values["coefficients"], x.dtype)
     features = x.shape[1]
@@ -33,8 +33,12 @@ def linear_classifier(attributes: Attributes, x: Array) -> Sequence[Any]:
         scores = np.hstack([-scores, scores])
     transformed = post_transform(scores, attributes.get("post_transform", "NONE"))
     if binary:
-        best = (transformed[:, 1] > (0.5 if attributes.get("post_transform") == "LOGISTIC" else 0)).astype(int)
+        best = (transformed[:, 1] > (0.5 if attributes.get("post_transform") == "LOGISTIC" else 0)).astype(
+            int
+        )
     else:
         best = scores.argmax(axis=1)
-    names = np.array(labels or list(range(scores.shape[1])), object if attributes.get("classlabels_strings") else np.int64)
+    names = np.array(
+        labels or list(range(scores.shape[1])), object if attributes.get("classlabels_strings") else np.int64
+    )
     return [names[best], transformed.astype(np.float32)]

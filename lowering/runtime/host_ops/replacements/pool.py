@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def max_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
 def _positions(attributes: Attributes, window: Window, x: Array, views: Array) -> Array:
     rank = len(window.kernel)
     best = views.reshape(*views.shape[:-rank], -1).argmax(axis=-1)
-    tap = np.unravel_index(best, window.kernel)
+    tap = cast("tuple[Array, ...]", np.unravel_index(best, window.kernel))
     spatial = x.shape[2:]
     where: list[Array] = []
     for axis in range(rank):
@@ -45,7 +45,8 @@ def _positions(attributes: Attributes, window: Window, x: Array, views: Array) -
         near = axis + 1 if not attributes.get("storage_order", 0) else axis - 1
         weights[axis] = weights[near] * spatial[near]
     flat = sum(w * weight for w, weight in zip(where, weights, strict=True))
-    planes = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[0], x.shape[1], *(1,) * rank)
+    planes: Array = np.arange(x.shape[0] * x.shape[1])
+    planes = planes.reshape(*x.shape[:2], *(1,) * rank)
     return (planes * int(np.prod(spatial)) + flat).astype(np.int64)
 
 

@@ -23,8 +23,8 @@ def post_transform(scores: Array, name: str) -> Array:
     if name == "LOGISTIC":
         return sigmoid(scores)
     if name == "PROBIT":
-        inverse = NormalDist().inv_cdf
-        return np.vectorize(lambda p: inverse(p) if 0 < p < 1 else np.nan, otypes=[scores.dtype])(scores)
+        flat = [_probit(p) for p in scores.ravel().tolist()]
+        return np.array(flat, scores.dtype).reshape(scores.shape)
     if name not in ("SOFTMAX", "SOFTMAX_ZERO"):
         raise ValueError(f"unknown post_transform {name!r}")
     e = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -32,3 +32,8 @@ def post_transform(scores: Array, name: str) -> Array:
         e = np.where(np.abs(scores) > 1e-7, e, 0)
     total = e.sum(axis=1, keepdims=True)
     return (e / np.where(total == 0, 1, total)).astype(scores.dtype)
+
+
+def _probit(p: float) -> float:
+    """The inverse of the normal distribution function."""
+    return NormalDist().inv_cdf(p) if 0 < p < 1 else np.nan

@@ -138,9 +138,7 @@ def _run(
     return [y, *last]
 
 
-def _state(
-    state: Array | None, d: int, batch: int, hidden: int, batch_first: bool, dtype: Any
-) -> Array:
+def _state(state: Array | None, d: int, batch: int, hidden: int, batch_first: bool, dtype: Any) -> Array:
     if state is None:
         return np.zeros((batch, hidden), dtype)
     return state[:, d] if batch_first else state[d]

@@ -11,7 +11,7 @@ from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
 @replaces("ZipMap", domain="ai.onnx.ml")
 def zip_map(attributes: Attributes, x: Any) -> Sequence[Any]:
     """A list with one dictionary per row."""
-    keys = attributes.get("classlabels_strings") or attributes.get("classlabels_int64s") or []
+    keys: list[Any] = attributes.get("classlabels_strings") or attributes.get("classlabels_int64s") or []
     rows = x.reshape(-1, x.shape[-1])
     if len(keys) != rows.shape[1]:
         raise ValueError(f"{len(keys)} class labels for rows of {rows.shape[1]} numbers")
