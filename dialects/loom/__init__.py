@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from onnxloom.dialects.loom.axis_space import AxisSplitOp, SqueezeDimsOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
 from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
 from onnxloom.dialects.loom.movement import (
@@ -50,12 +51,14 @@ LOOM = Dialect(
         MatmulSpaceOp, MatmulDimsOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp, WindowSpaceOp,
+        AxisSplitOp, SqueezeDimsOp,
     ],
     [],
 )  # fmt: skip
 
 __all__ = [
     "LOOM",
+    "AxisSplitOp",
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
     "ConcatSpaceOp",
@@ -85,6 +88,7 @@ __all__ = [
     "ScanOp",
     "SliceSpaceOp",
     "SplitSpaceOp",
+    "SqueezeDimsOp",
     "TileSpaceOp",
     "TransposeSpaceOp",
     "ViewOp",

@@ -98,7 +98,16 @@ def _pool(op: Operation, element: Attribute, storage: Attribute) -> Pool:
             lambda s, a, x: s.add(a, s.mul(x, x)),
             lambda s, acc, count: s.unary(xmath.SqrtOp, acc),
         )
-    raise Declined(f"LpPool with p = {p} has no kernel")
+
+    def power(s: Scalars, x: Scalar, exponent: float) -> Scalar:
+        return s.emit(xmath.PowFOp(s.abs(x), s.const(exponent, x.type)))
+
+    return Pool(
+        f"l{p}_pool",
+        0,
+        lambda s, a, x: s.add(a, power(s, x, p)),
+        lambda s, acc, count: power(s, acc, 1 / p),
+    )
 
 
 def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:

@@ -10,7 +10,6 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_eleme
 from onnxloom.conversion.onnx_to_loom.copying import word_type
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.ops.views import constant_ints
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
@@ -45,14 +44,12 @@ def lower_trilu(op: onnx.TriluOp, inputs: Inputs, builder: KernelBuilder) -> Seq
 
 def lower_cumulative(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
     """Running sum or product along an axis."""
-    data, axis_value = inputs
-    assert data is not None
+    data, axis = inputs
+    assert data is not None and axis is not None
     storage = buffer_element(data.type)
     if not is_float(storage) and storage != compute_type(storage):
         raise Declined(f"running sums of {storage} have no kernel")
-    (axis,) = constant_ints(axis_value, "the axis") or [0]
-    axis %= rank_of(data)
-    dims = builder.dims(data)
+    rank_of(data)
     product = isinstance(op, onnx.CumProdOp)
     exclusive, reverse = bool(int_attr(op, "exclusive", 0)), bool(int_attr(op, "reverse", 0))
     wide = compute_type(storage)
@@ -73,8 +70,8 @@ def lower_cumulative(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
             return [total]
 
         k.reduce(length, [s.const(1 if product else 0, wide)], step)
-    out = builder.empty(data.type, dims)
-    sizes = [builder.multiply(dims[:axis]), dims[axis], builder.multiply(dims[axis + 1 :])]
+    out = builder.empty(data.type, builder.dims(data))
+    sizes = builder.insert(loom.AxisSplitOp.make(data, axis)).results
     return builder.launch(k, [data], [out], sizes, [[0]])
 
 

@@ -13,6 +13,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     program_constant,
     rank_of,
     ranked,
+    shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
@@ -74,11 +75,26 @@ def lower_flatten(op: onnx.FlattenOp, inputs: Inputs, builder: KernelBuilder) ->
     )
 
 
+def _planned(
+    result: SSAValue, data: SSAValue, axes: SSAValue, builder: KernelBuilder, insert: bool
+) -> Sequence[SSAValue]:
+    """Dims from axes that are read at plan time; only their number must be known here."""
+    listed = shape_of(axes)
+    if len(listed) == 1 and listed[0] != DYNAMIC_INDEX:
+        rank = rank_of(data) + (listed[0] if insert else -listed[0])
+    else:
+        rank = ranked(result.type, "the result").get_num_dims()
+    dims = builder.insert(loom.SqueezeDimsOp.make(data, axes, rank, insert)).results
+    return [builder.view(data, dims)]
+
+
 def lower_squeeze(op: onnx.SqueezeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
     """The dims that are not removed."""
-    data = inputs[0]
+    data, operand = [*inputs, None][:2]
     assert data is not None
-    axes = constant_ints(inputs[1] if len(inputs) > 1 else None, "the axes")
+    if operand is not None and program_constant(operand) is None:
+        return _planned(op.results[0], data, operand, builder, insert=False)
+    axes = constant_ints(operand, "the axes")
     dims, rank = builder.dims(data), rank_of(data)
     if axes is None:
         if any(index_value(d) is None for d in dims):
@@ -90,9 +106,11 @@ def lower_squeeze(op: onnx.SqueezeOp, inputs: Inputs, builder: KernelBuilder) ->
 
 def lower_unsqueeze(op: onnx.UnsqueezeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
     """Dims of 1 put in."""
-    data = inputs[0]
-    assert data is not None
-    axes = constant_ints(inputs[1], "the axes")
+    data, operand = inputs
+    assert data is not None and operand is not None
+    if program_constant(operand) is None:
+        return _planned(op.results[0], data, operand, builder, insert=True)
+    axes = constant_ints(operand, "the axes")
     assert axes is not None
     dims = builder.dims(data)
     added = set(normalized(axes, len(dims) + len(axes)))
