@@ -63,7 +63,13 @@ def _run(args: Sequence[str] | None) -> int:
         return EXIT_OK
     if parsed.command is None:
         raise UsageError(f"which command? one of {', '.join(commands())} (see {PROGRAM} --help)")
-    return _module(parsed.command).run(parsed)
+    command = _module(parsed.command)
+    if not getattr(parsed, "load_plugin", None):
+        return command.run(parsed)
+    from onnxloom.transforms.fusion.plugins import use_plugins
+
+    with use_plugins(parsed.load_plugin):
+        return command.run(parsed)
 
 
 def _module(command: str) -> Any:

@@ -102,6 +102,24 @@ def test_fusion_can_be_switched_off(run: Callable[..., Any], model: Path, switch
     assert "fused: 0 chains" in out
 
 
+MEAN_SQUARE = """
+<ir_version: 10, opset_import: ["" : 21]> g (float[n, 4] x) => (float[n, 1] y) <int64[1] axes = {-1}>
+{ s = Mul(x, x)  y = ReduceMean(s, axes) }
+"""
+PLUGIN = Path(__file__).parents[2] / "docs" / "examples" / "mean_square.py"
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_plug_ins_can_be_loaded(run: Callable[..., Any], tmp_path: Path, command: str) -> None:
+    path = tmp_path / "mean_square.onnx"
+    onnx.save(onnx.parser.parse_model(MEAN_SQUARE), path)
+    assert "example.mean_square" not in run(command, path)[1]
+    code, out, err = run(command, path, "--load-plugin", PLUGIN)
+    assert (code, err) == (0, "")
+    assert "example.mean_square" in out
+    assert "example.mean_square" not in run(command, path)[1]
+
+
 def test_explain_lists_chains_declines_and_host_steps(run: Callable[..., Any], model: Path) -> None:
     code, out, err = run("explain", model)
     assert (code, err) == (0, "")

@@ -57,6 +57,13 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--disable-kind", action="append", default=[], metavar="KIND", help="do not fuse this kind"
     )
+    group.add_argument(
+        "--load-plugin",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="Python file with fusion kinds (repeatable)",
+    )
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
         "--external-data-dir", action="append", default=[], metavar="DIR",
