@@ -149,14 +149,20 @@ class KernelBody:
         step: Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]],
         *,
         start: Scalar | None = None,
+        parallel: bool = False,
     ) -> Sequence[Scalar]:
-        """A loop that carries values: `acc = step(i, acc)` for each i; gives the last `acc`."""
+        """A loop that carries values: `acc = step(i, acc)` for each i; gives the last `acc`.
+
+        `parallel` says that no iteration reads what another one stores.
+        """
         block = Block(arg_types=[IndexType(), *(v.type for v in init)])
         begin = start or self.index(0)
         one = self.index(1)
         with self._inside(block):
             self.builder.insert(scf.YieldOp(*step(block.args[0], block.args[1:])))
         op = scf.ForOp(begin, size, one, list(init), Region(block))
+        if parallel:
+            op.attributes[PARALLEL] = UnitAttr()
         self.builder.insert(op)
         return op.results
 

@@ -20,6 +20,10 @@ Write = Callable[[Scalars, Scalar, Scalar, Sequence[Scalar], Sequence[Scalar]], 
 """(scalars, element of storage type, its index, results of the passes, parameters) -> result."""
 
 
+Stage = Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar]
+"""(scalars, element, results of earlier passes) -> value of the result's storage type."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A tensor that the written element also depends on."""
@@ -36,9 +40,9 @@ class Normalization:
     name: str
     passes: Sequence[Pass]
     write: Write
-    staged: Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar] | None = None
-    """(scalars, element, results so far) -> what is stored in the result before the last pass, which
-    then reads that; for values too dear to compute twice."""
+    staged: Stage | None = None
+    """What the last pass sees instead of the element and stores in the result on its way, where `write`
+    finds it; for values too dear to compute twice."""
     row_results: Sequence[int] = field(default=())
     """Passes whose result is an output of its own, one element per row."""
 
@@ -125,18 +129,19 @@ def _passes(
 ) -> Sequence[Scalar]:
     results: list[Scalar] = []
     for p, step in enumerate(rule.passes):
-        source = k.ins[0]
-        if rule.staged is not None and p == len(rule.passes) - 1:
-            with k.loop(length, parallel=True) as j:
-                k.store(rule.staged(k.scalars, k.load(source, at(j)), results), k.outs[0], at(j))
-            source = k.outs[0]
+        staged = rule.staged if p == len(rule.passes) - 1 else None
 
         def body(
-            j: Scalar, acc: Sequence[Scalar], step: Pass = step, source: SSAValue = source
+            j: Scalar, acc: Sequence[Scalar], step: Pass = step, staged: Stage | None = staged
         ) -> Sequence[Scalar]:
-            return step.step(k.scalars, acc, k.load(source, at(j)), j, results)
+            place = at(j)
+            element = k.load(k.ins[0], place)
+            if staged is not None:
+                element = staged(k.scalars, element, results)
+                k.store(element, k.outs[0], place)
+            return step.step(k.scalars, acc, element, j, results)
 
-        acc = k.reduce(length, step.init(k.scalars), body)
+        acc = k.reduce(length, step.init(k.scalars), body, parallel=staged is not None)
         results.append(step.finish(k.scalars, acc, length, results))
     return results
 
