@@ -21,7 +21,7 @@ from onnxloom.errors import ModelError
 
 @runtime_checkable
 class Readable(Protocol):
-    def read(self) -> bytes: ...
+    def read(self) -> object: ...
 
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable | ModelProto
@@ -52,7 +52,7 @@ def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = 
     if isinstance(source, Readable):
         name = getattr(source, "name", "model")
         file = name if isinstance(name, str) else None
-        data: object = source.read()
+        data = source.read()
         if not isinstance(data, bytes):
             raise ModelError(
                 f"{file or 'model'}: gives {type(data).__name__}; expected a file opened as binary"
