@@ -14,14 +14,13 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, i1
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
-from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.dialects.onnx.op import OnnxOp, sentence
 from onnxloom.errors import ModelError
 from onnxloom.transforms.dim_analysis import regions
@@ -42,27 +41,18 @@ from onnxloom.transforms.dim_analysis.facts import (
 from onnxloom.transforms.dim_analysis.nested_types import more_precise
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules import rule_tables
+from onnxloom.transforms.dim_analysis.small_elements import (
+    INTEGER_RANGES,
+    MAX_ELEMENTS,
+    MAX_SYMBOLIC_ELEMENTS,
+    MAX_TERMS,
+    constant_elements,
+    is_integer,
+    is_manageable,
+    is_small,
+)
 from onnxloom.transforms.dim_analysis.standard_inference import standard_results
 
-MAX_ELEMENTS: Final = 256
-"""Larger integer tensors are data, not shapes."""
-
-MAX_FLOATS: Final = 16
-"""Larger float tensors are data, not scale factors."""
-
-MAX_SYMBOLIC_ELEMENTS: Final = 8
-"""Unknown integer tensors up to this size get a symbol per element."""
-
-MAX_TERMS: Final = 32
-"""An expression with more terms is replaced by a symbol."""
-
-_FLOATS: Final = frozenset(ELEMENT_TYPES[name] for name in ("float", "double", "float16"))
-_INTEGER_RANGES: Final[dict[Attribute, tuple[int, int]]] = {
-    **{
-        ELEMENT_TYPES[f"int{width}"]: (-(2 ** (width - 1)), 2 ** (width - 1) - 1) for width in (8, 16, 32, 64)
-    },
-    **{ELEMENT_TYPES[f"uint{width}"]: (0, 2**width - 1) for width in (8, 16, 32, 64)},
-}
 _NO_NAMES: Final = ("", "?", "None", "unk__")
 
 
@@ -137,11 +127,11 @@ class Analysis:
             return None
         size = int(np.prod(shape))
         if isinstance(value.owner, onnx.ConstantOp):
-            if size > MAX_ELEMENTS or not _is_small_kind(facts.element, size):
+            if size > MAX_ELEMENTS or not is_small(facts.element, size):
                 return None
             array = constant_value(value)
-            return None if array is None else _constant_elements(array)
-        if size > MAX_SYMBOLIC_ELEMENTS or not _is_integer(facts.element):
+            return None if array is None else constant_elements(array)
+        if size > MAX_SYMBOLIC_ELEMENTS or not is_integer(facts.element):
             return None
         return object_array([self.element_symbol(value, i, facts.element) for i in range(size)], shape)
 
@@ -153,7 +143,7 @@ class Analysis:
 
     def element_symbol(self, value: SSAValue, index: int, element: Attribute) -> DimExpr:
         """The unknown element of an integer tensor at a row-major position."""
-        low, _ = _INTEGER_RANGES[element]
+        low, _ = INTEGER_RANGES[element]
         return self._symbol((value, -1 - index), nonnegative=low == 0)
 
     def count_symbol(self, value: SSAValue) -> DimExpr:
@@ -251,7 +241,7 @@ class Analysis:
         shape = None if facts is None else numbers(facts.shape)
         if facts is None or shape is None:
             return None
-        return shape if _is_small_kind(facts.element, int(np.prod(shape))) else None
+        return shape if is_small(facts.element, int(np.prod(shape))) else None
 
     # Recording.
 
@@ -275,15 +265,14 @@ class Analysis:
         facts = self.facts(value)
         assert facts is not None
         flat: list[Element] = elements.reshape(-1).tolist()
-        if not _is_integer(facts.element):
+        if not is_integer(facts.element):
             known = any(element is not None for element in flat)
             self._facts[value] = replace(facts, elements=elements if known or not flat else None)
             return
-        low, high = _INTEGER_RANGES[facts.element]
         checked: list[Element] = []
         known = not flat
         for index, element in enumerate(flat):
-            if _is_manageable(element, low, high):
+            if is_manageable(element, facts.element):
                 known = True
                 checked.append(element)
             else:
@@ -366,27 +355,3 @@ def dim_names(attributes: Attribute | None) -> dict[int, str]:
 
 def _is_microsoft(op: onnx.CustomOp) -> bool:
     return op.domain_name.data == "com.microsoft"
-
-
-def _is_integer(element: Attribute) -> bool:
-    return element in _INTEGER_RANGES
-
-
-def _is_small_kind(element: Attribute, size: int) -> bool:
-    if element == i1 or element in _INTEGER_RANGES:
-        return size <= MAX_ELEMENTS
-    return element in _FLOATS and size <= MAX_FLOATS
-
-
-def _is_manageable(element: Element, low: int, high: int) -> bool:
-    if not isinstance(element, DimExpr):
-        return False
-    if element.constant is not None:
-        return low <= element.constant <= high
-    return len(element.terms) <= MAX_TERMS
-
-
-def _constant_elements(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Elements:
-    values = array.reshape(-1).tolist()
-    flat = [v if isinstance(v, bool | float) else DimExpr.of(int(v)) for v in values]
-    return object_array(flat, array.shape)

@@ -92,3 +92,18 @@ func.func @generated(%x: tensor<?xf32> {onnx.dim_params = "0:n"}) {
   %g = "onnx.OneHot"(%b, %s, %onoff) : (tensor<*xi64>, tensor<1xi64>, tensor<2xf32>) -> tensor<*xf32>
   onnx.Return
 }
+
+// Narrow integers wrap and half precision rounds: what is computed in them is not an expression of dims.
+// CHECK-LABEL: func.func @narrow
+// CHECK: "onnx.Add"{{.*}}known_values = ["[?{{[0-9]+}}]"]{{.*}} -> tensor<1xui8>
+// CHECK: "onnx.Add"{{.*}}known_values = ["[?{{[0-9]+}}]"]{{.*}} -> tensor<1xui8>
+// CHECK: "onnx.Cast"(%{{[a-z]+}}) <{to = 10 : si64}> {onnx.symbolic_shape = ["(1)"]}
+func.func @narrow(%x: tensor<1xui8>, %y: tensor<?xf32>) {
+  %c = onnx.Constant dense<200> : tensor<1xui8>
+  %d = onnx.Constant dense<100> : tensor<1xui8>
+  %0 = "onnx.Add"(%x, %c) : (tensor<1xui8>, tensor<1xui8>) -> tensor<1xui8>
+  %1 = "onnx.Add"(%c, %d) : (tensor<1xui8>, tensor<1xui8>) -> tensor<1xui8>
+  %s = "onnx.Shape"(%y) : (tensor<?xf32>) -> tensor<1xi64>
+  %2 = "onnx.Cast"(%s) <{to = 10 : si64}> : (tensor<1xi64>) -> tensor<1xf16>
+  onnx.Return
+}

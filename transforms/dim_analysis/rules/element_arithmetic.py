@@ -240,10 +240,11 @@ def cast_element(element: Element, source: Attribute, target: Attribute) -> Elem
 
 
 def _cast_symbolic(element: DimExpr, target: Attribute) -> Element:
-    kind = np.dtype(dtype_of_element(target)).kind
-    if kind == "f":
-        return Ratio(element)
-    if kind in "iu":
+    dtype = np.dtype(dtype_of_element(target))
+    if dtype.kind == "f":
+        # Half precision holds integers up to 2048 only.
+        return Ratio(element) if dtype.itemsize > 2 else None
+    if dtype.kind in "iu":
         return element
     low, high = element.bounds()
     return True if (low is not None and low > 0) or (high is not None and high < 0) else None
