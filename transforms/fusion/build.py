@@ -30,7 +30,7 @@ def build_fused_op(
     block = _common_block(match.ops)
     if isinstance(block, Miss):
         return block
-    ops = sorted(match.ops, key=order.position)
+    ops = _in_order(match.ops, order)
     problem = _check_ops(match, ops)
     if problem is not None:
         return problem
@@ -78,6 +78,17 @@ def _common_block(ops: Sequence[Operation]) -> Block | Miss:
     return block
 
 
+def _in_order(ops: Sequence[Operation], order: BlockOrder) -> list[Operation]:
+    """The ops as given when each comes after what it reads, else in block order."""
+    inside = set(ops)
+    seen: set[Operation] = set()
+    for op in ops:
+        if any(operand.owner in inside and operand.owner not in seen for operand in op.operands):
+            return sorted(ops, key=order.position)
+        seen.add(op)
+    return list(ops)
+
+
 def _check_ops(match: Match[FusionOpKindHelper], ops: Sequence[Operation]) -> Miss | None:
     if len(set(ops)) != len(ops):
         return Miss("the match lists an op twice")
@@ -121,7 +132,8 @@ def _place(
     order: BlockOrder,
 ) -> Operation | Miss:
     """The op to insert in front of: the last of the chain, or an outside user that comes before it."""
-    place = min([ops[-1], *users], key=order.position)
+    last = max(ops, key=order.position)
+    place = min([last, *users], key=order.position)
     for value in externals.inputs:
         producer = producer_in(block, value)
         if producer is not None and order.position(producer) >= order.position(place):

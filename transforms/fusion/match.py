@@ -98,7 +98,10 @@ class Match(Generic[HelperT_co]):
     """The kind with its parameters filled in."""
 
     ops: Sequence[Operation]
-    """The ops that move into the body; all of one block."""
+    """The ops that move into the body, all of one block; a producer before its readers.
+
+    The inputs of the fused op are counted in first-use order of these ops.
+    """
 
     results: Sequence[SSAValue]
     """The values the fused op yields, in order: all that anything outside reads."""

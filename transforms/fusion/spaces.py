@@ -9,12 +9,12 @@ the types is a list of equal dims, and it must write that list down as `dim_cond
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.semantics import ScalarSemantics, scalar_semantics
 
 Symbol: TypeAlias = tuple[SSAValue, int]
@@ -42,27 +42,48 @@ def element_of(value: SSAValue) -> Attribute | None:
     return cast(TensorType[Attribute], type_).element_type if isinstance(type_, TensorType) else None
 
 
-def broadcast_operands(op: Operation, semantics: ScalarSemantics) -> tuple[SSAValue, ...] | None:
-    """The operands that make the shape of an elementwise op; None when not by numpy's broadcasting.
+@dataclass(frozen=True)
+class Read:
+    """One operand of an elementwise op."""
 
-    That is so for a per-axis scale of quantization, and for an operand only the type of which counts.
-    """
-    reads = set(semantics.reads(op))
-    found: list[SSAValue] = []
-    for index, operand in enumerate(op.operands):
-        if is_none(operand):
-            continue
-        if index not in reads:
-            return None
-        shape = shape_of(operand)
-        first = shape_of(op.operands[0])
+    value: SSAValue
+
+    trailing: int
+    """How many dims follow it: 0 for numpy's broadcasting, more for a per-axis scale."""
+
+
+def broadcast_reads(op: Operation, semantics: ScalarSemantics) -> tuple[Read, ...] | None:
+    """The operands whose elements an elementwise op reads; None when a rank is not known."""
+    reads: list[Read] = []
+    for index in semantics.reads(op):
+        operand = op.operands[index]
+        shape, first = shape_of(operand), shape_of(op.operands[0])
         if shape is None or first is None:
             return None
         axis = semantics.axis(op, index)
-        if axis is not None and len(shape) == 1 and axis % max(len(first), 1) != len(first) - 1:
-            return None
-        found.append(operand)
-    return tuple(found)
+        trailing = 0
+        if axis is not None:
+            trailing = max(len(first) - 1 - (axis + len(first) if axis < 0 else axis), 0)
+        reads.append(Read(operand, trailing))
+    return tuple(reads)
+
+
+def why_not_aligned(ops: Iterable[Operation]) -> str | None:
+    """Why one kernel cannot read the operands of these elementwise ops, each at one place.
+
+    A per-axis operand is read along its axis: it must come from outside, and always along that axis.
+    """
+    made: set[SSAValue] = set()
+    seen: dict[SSAValue, int] = {}
+    for op in ops:
+        semantics = scalar_semantics(op)
+        for read in () if semantics is None else broadcast_reads(op, semantics) or ():
+            if read.trailing and read.value in made:
+                return f"{op.name} reads a value of the chain along one axis"
+            if seen.setdefault(read.value, read.trailing) != read.trailing:
+                return f"{op.name} reads a value along another axis than an op before it"
+        made.update(op.results)
+    return None
 
 
 class Spaces:
@@ -94,13 +115,17 @@ class Spaces:
         space = None
         if isinstance(owner, Operation) and inside(owner):
             semantics = scalar_semantics(owner)
-            operands = None if semantics is None else broadcast_operands(owner, semantics)
-            if operands is not None:
-                space = broadcast([self.of(operand, inside) for operand in operands])
+            reads = None if semantics is None else broadcast_reads(owner, semantics)
+            if reads is not None:
+                space = broadcast([self._shifted(self.of(r.value, inside), r.trailing) for r in reads])
         else:
             space = self.input(value)
         self._spaces[value] = space
         return space
+
+    def _shifted(self, space: Space | None, trailing: int) -> Space | None:
+        empty: Axis = frozenset()
+        return None if space is None else (empty,) * trailing + space
 
     def find(self, dim: Dim) -> Dim:
         """The representative of all dims equal to this one."""

@@ -29,7 +29,7 @@ from onnxloom.transforms.fusion.grow import Chain, grow, results_of
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.order import producer_in
-from onnxloom.transforms.fusion.spaces import Spaces, broadcast_operands, shape_of
+from onnxloom.transforms.fusion.spaces import Spaces, broadcast_reads, shape_of, why_not_aligned
 
 MAX_RANK: Final = 8
 """Dims of the loop nest before adjacent ones are merged."""
@@ -95,8 +95,11 @@ class ElementwiseFusion(FusionOpKindHelper):
             semantics = scalar_semantics(op)
             if semantics is None:
                 return Miss(f"{op.name} of this form is not elementwise")
-            if broadcast_operands(op, semantics) is None:
-                return Miss(f"{op.name} does not broadcast its operands as numpy does")
+            if broadcast_reads(op, semantics) is None:
+                return Miss(f"the rank of an operand of {op.name} is not known")
+        problem = why_not_aligned(body.ops)
+        if problem is not None:
+            return Miss(problem)
         for result in body.results:
             shape = shape_of(result)
             if shape is None or len(shape) != self.loop_rank:
@@ -119,8 +122,8 @@ def _unfit(op: Operation, dims: DimAnalysis) -> Miss | None:
         if is_elementwise(op):
             return Miss(f"{op.name} with these types or attributes has no kernel")
         return Miss(f"{op.name} is not elementwise")
-    if broadcast_operands(op, semantics) is None:
-        return Miss(f"{op.name} does not broadcast its operands as numpy does, or their rank is not known")
+    if broadcast_reads(op, semantics) is None:
+        return Miss(f"the rank of an operand of {op.name} is not known")
     shape = shape_of(op.results[0])
     if shape is None:
         return Miss(f"the rank of the result of {op.name} is not known")
@@ -234,6 +237,9 @@ class _Walk:
         if len(ops) < 2:
             alone = f"{ops[0].name} alone is not worth a fused op" if ops else "no legal chain"
             return chain.stops[0].within(alone) if chain.stops else Miss(alone)
+        problem = why_not_aligned(ops)
+        if problem is not None:
+            return Miss(problem)
         results = results_of(ops)
         if not results:
             return Miss("nothing reads the results")

@@ -17,7 +17,7 @@ from xdsl.traits import IsTerminator
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
-from onnxloom.dialects.onnx.semantics import scalar_semantics
+from onnxloom.dialects.onnx.semantics import ScalarSemantics, scalar_semantics
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.body import externals_of
 from onnxloom.transforms.fusion.conditions import prove_full, to_conditions, to_equalities
@@ -27,7 +27,7 @@ from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.order import producer_in
 from onnxloom.transforms.fusion.products import PRODUCERS, product_space
-from onnxloom.transforms.fusion.spaces import Spaces, broadcast_operands, element_of, shape_of
+from onnxloom.transforms.fusion.spaces import Spaces, broadcast_reads, element_of, shape_of
 
 MAX_INPUTS: Final = 12
 """Tensors read by one kernel: the factors, then what the epilogue reads."""
@@ -75,7 +75,7 @@ class MatMulEpilogueFusion(FusionOpKindHelper):
             return Miss(f"the body yields {len(body.results)} values; expected one")
         for op in epilogue:
             semantics = scalar_semantics(op)
-            if semantics is None or broadcast_operands(op, semantics) is None:
+            if semantics is None or not _is_plain(op, semantics):
                 return Miss(f"{op.name} of this form is not elementwise")
         if any(operand.owner in set(epilogue) for operand in product.operands):
             return Miss(f"{product.name} reads a value of its own epilogue")
@@ -101,6 +101,12 @@ def _unfit_product(op: Operation) -> Miss | None:
     if shape_of(op.results[0]) is None:
         return Miss(f"the rank of the result of {op.name} is not known")
     return None
+
+
+def _is_plain(op: Operation, semantics: ScalarSemantics) -> bool:
+    """Whether the op's operands are of known rank and broadcast as numpy's do."""
+    reads = broadcast_reads(op, semantics)
+    return reads is not None and not any(read.trailing for read in reads)
 
 
 FusionT = TypeVar("FusionT", bound=MatMulEpilogueFusion)
@@ -137,7 +143,7 @@ class _Walk:
             if isinstance(op, onnx.FusedOp):
                 return Miss(f"its reader is fused already, as {op.kind.data}")
             return Miss(f"{op.name} is not elementwise, or has no kernel for these types")
-        if broadcast_operands(op, semantics) is None:
+        if not _is_plain(op, semantics):
             return Miss(f"{op.name} does not broadcast its operands as numpy does")
         if not self._has_output_shape(op.results[0]):
             return Miss(f"the result of {op.name} is not proven to have the shape of the product")

@@ -159,6 +159,23 @@ func.func @same_symbol(%x: tensor<?x8xf32> {onnx.dim_params = "0:n"}, %y: tensor
 
 // -----
 
+// Positive: the second head is taken in by the Mul that reads it, so it comes after x's Neg in the body
+// although it stands first; conditions count inputs in the order of the body.
+func.func @conditions_count_inputs_of_the_body(
+    %x: tensor<?x8xf32> {onnx.dim_params = "0:n"}, %y: tensor<?x8xf32> {onnx.dim_params = "0:n"},
+    %z: tensor<?x8xf32> {onnx.dim_params = "0:n"}) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
+  %0 = "onnx.Neg"(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = "onnx.Exp"(%y) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %2 = "onnx.Add"(%0, %z) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %3 = "onnx.Mul"(%2, %1) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  onnx.Return %2, %3 : tensor<?x8xf32>, tensor<?x8xf32>
+}
+// CHECK-LABEL: @conditions_count_inputs_of_the_body
+// CHECK-NEXT: "onnx.FusedOp"(%x, %z, %y)
+// CHECK: dim_conditions = {{\[\[}}2 : i64, 0 : i64, 0 : i64, 0 : i64]]
+
+// -----
+
 // Negative: nothing says that the dims are equal, so the intermediate may be smaller than the sum.
 func.func @may_be_smaller(%x: tensor<?x8xf32>, %y: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x8xf32>) {
   %0 = "onnx.Neg"(%x) : (tensor<?x8xf32>) -> tensor<?x8xf32>
@@ -311,3 +328,37 @@ func.func @inside_fused_op(%x: tensor<3xf32>) -> tensor<3xf32> {
 // CHECK-LABEL: @inside_fused_op
 // CHECK: kind = "other.kind"
 // CHECK-NOT: onnx.elementwise
+
+// -----
+
+// Positive: a scale per channel lies along axis 1, not along the last one.
+func.func @per_axis(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) -> tensor<2x3x4xf32> {
+  %0 = "onnx.QuantizeLinear"(%x, %s, %z) {axis = 1 : si64} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x4xi8>
+  %1 = "onnx.DequantizeLinear"(%0, %s, %z) {axis = 1 : si64} : (tensor<2x3x4xi8>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x4xf32>
+  onnx.Return %1 : tensor<2x3x4xf32>
+}
+// CHECK-LABEL: @per_axis
+// CHECK-NEXT: "onnx.FusedOp"(%x, %s, %z)
+
+// -----
+
+// Negative: one op reads the scale along axis 1, the other along axis 2.
+func.func @two_axes(%x: tensor<2x3x3xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) -> tensor<2x3x3xf32> {
+  %0 = "onnx.QuantizeLinear"(%x, %s, %z) {axis = 1 : si64} : (tensor<2x3x3xf32>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x3xi8>
+  %1 = "onnx.DequantizeLinear"(%0, %s, %z) {axis = 2 : si64} : (tensor<2x3x3xi8>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x3xf32>
+  onnx.Return %1 : tensor<2x3x3xf32>
+}
+// CHECK-LABEL: @two_axes
+// CHECK-NOT: onnx.FusedOp
+
+// -----
+
+// Positive: of the second operand of CastLike only the type counts.
+func.func @cast_like(%x: tensor<4xf32>, %t: tensor<2x2xi32>) -> tensor<4xi32> {
+  %0 = "onnx.Round"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "onnx.CastLike"(%0, %t) : (tensor<4xf32>, tensor<2x2xi32>) -> tensor<4xi32>
+  onnx.Return %1 : tensor<4xi32>
+}
+// CHECK-LABEL: @cast_like
+// CHECK-NEXT: "onnx.FusedOp"(%x, %t)
+// CHECK: loop_rank = 1 : si64
