@@ -23,6 +23,7 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
+from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
@@ -125,17 +126,43 @@ class BlockConverter:
         lower = op_lowerings().get(type(op))
         if lower is None and is_elementwise(op):
             lower = lower_elementwise
-        if lower is None:
-            self._host(op, f"there is no kernel for {_name(op)}")
-            return
+        reason = f"there is no kernel for {_name(op)}"
         inputs = self._inputs(op)  # makes constants, which must outlive a failed attempt
+        if lower is not None:
+            with _Attempt(self.builder) as attempt:
+                outcome = lower(op, inputs, self.builder)
+                if isinstance(outcome, Decline):
+                    raise Declined(outcome.reason)
+                self._bind_results(op, outcome)
+            if attempt.reason is None:
+                return
+            reason = attempt.reason
         with _Attempt(self.builder) as attempt:
-            outcome = lower(op, inputs, self.builder)
-            if isinstance(outcome, Decline):
-                raise Declined(outcome.reason)
-            self._bind_results(op, outcome)
+            self._expand(op)
         if attempt.reason is not None:
-            self._host(op, attempt.reason)
+            self._host(op, reason)
+
+    def _expand(self, op: Operation) -> None:
+        """Converts the ops by which the standard defines `op`. Raises Declined if one has no kernel."""
+        body = function_body(op)
+        if body is None:
+            raise Declined(f"the standard does not define {_name(op)} by other ops")
+        block, operands = body
+        start = self.builder.block.last_op
+        inner = BlockConverter(self.builder, self, self._known)
+        for arg, operand in zip(block.args, operands, strict=True):
+            inner.bind(arg, self.value(operand))
+            if operand in self._known:
+                self._known.mark(arg)
+        results = inner.block(block)
+        made = self.builder.block.first_op if start is None else start.next_op
+        while made is not None:
+            if any(_is_slow(nested) for nested in made.walk()):
+                raise Declined(f"a part of {_name(op)} has no kernel")
+            made = made.next_op
+        kept = [r for r in op.results if not isinstance(r.type, NoneType)]
+        for old, new in zip(kept, results, strict=True):
+            self.bind(old, new)
 
     def _host(self, op: Operation, reason: str) -> None:
         reads = dict.fromkeys((*op.operands, *captured_values(op)))

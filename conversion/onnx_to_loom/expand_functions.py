@@ -7,13 +7,15 @@ The body the schema gives for the op's attributes and operand types is imported 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import onnx.helper as oh
-from onnx import FunctionProto, ModelProto, NodeProto, TypeProto
-from onnx.defs import OpSchema, SchemaError, get_schema, onnx_opset_version
-from xdsl.dialects.builtin import ModuleOp, NoneType, TensorType
+from onnx import FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+from onnx.defs import SchemaError, get_schema, onnx_opset_version
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, NoneType, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from onnxloom.conversion.onnx_export.attributes import tensor_proto
 from onnxloom.conversion.onnx_export.node import op_to_node
@@ -25,6 +27,7 @@ from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import proto_of_element
 from onnxloom.dialects.onnx.semantics import element_type
 from onnxloom.errors import OnnxloomError
+from onnxloom.transforms.shape_inference import ShapeInferencePass
 
 _DOMAIN = "onnxloom.function"
 
@@ -38,7 +41,8 @@ def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
     if not isinstance(op, onnx.OnnxOp) or op.regions or op.domain:
         return None
     try:
-        schema = get_schema(op.onnx_name, onnx_opset_version(), op.domain)
+        # The stubs of onnx do not list what is known of functions.
+        schema: Any = get_schema(op.onnx_name, onnx_opset_version(), op.domain)
     except SchemaError:
         return None
     if not (schema.has_function or schema.has_context_dependent_function):
@@ -62,7 +66,7 @@ def _is_input(value: SSAValue) -> bool:
     return not is_none(value) and constant_value(value) is None
 
 
-def _function(schema: OpSchema, node: NodeProto, types: Sequence[TypeProto]) -> FunctionProto | None:
+def _function(schema: Any, node: NodeProto, types: Sequence[TypeProto]) -> FunctionProto | None:
     if schema.has_function:
         version = max(schema.function_opset_versions)
         text = schema.get_function_with_opset_version(version)
@@ -80,7 +84,7 @@ def _function(schema: OpSchema, node: NodeProto, types: Sequence[TypeProto]) -> 
     return function
 
 
-def _complete(schema: OpSchema, node: NodeProto, function: FunctionProto) -> None:
+def _complete(schema: Any, node: NodeProto, function: FunctionProto) -> None:
     """Writes out the schema's defaults; attributes left out without one are no parameters of the body."""
     given = {a.name for a in node.attribute}
     for name, attribute in schema.attributes.items():
@@ -103,19 +107,16 @@ def _model(op: Operation, node: NodeProto, function: FunctionProto) -> ModelProt
     return oh.make_model(graph, opset_imports=opsets, functions=[function])
 
 
-def _output(name: str, result: SSAValue) -> object:
+def _output(name: str, result: SSAValue) -> ValueInfoProto:
     element = element_type(result)
     assert element is not None
     shape = None
     if isinstance(result.type, TensorType):
-        shape = [None if d < 0 else d for d in result.type.get_shape()]
+        dims = cast("TensorType[Attribute]", result.type).get_shape()
+        shape = [None if d == DYNAMIC_INDEX else d for d in dims]
     return oh.make_tensor_value_info(name, proto_of_element(element), shape)
 
 
 def _inferred(module: ModuleOp) -> Block:
-    from xdsl.context import Context
-
-    from onnxloom.transforms.shape_inference import ShapeInferencePass
-
     ShapeInferencePass().apply(Context(), module)
     return next(op for op in module.ops if isinstance(op, FuncOp)).body.block
