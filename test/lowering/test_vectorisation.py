@@ -118,6 +118,29 @@ def test_a_maximum_that_keeps_nan_vectorises():
     assert re.search(r"vmaxps.*%ymm", _assembly(_reduction("maximumf", "", "0xFF800000"), V3))
 
 
+def test_a_parallel_loop_may_store_and_carry_a_sum():
+    text = """
+    "loom.kernel"() <{sym_name = "k", access = ["read", "write"]}> ({
+    ^bb0(%x: memref<?xf32>, %y: memref<?xf32>, %n: index):
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant 0.0 : f32
+      %sum = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> (f32) {
+        %v = memref.load %x[%j] : memref<?xf32>
+        %w = arith.mulf %v, %v : f32
+        memref.store %w, %y[%j] : memref<?xf32>
+        %t = arith.addf %s, %w {loom.reassociate} : f32
+        scf.yield %t : f32
+      } {loom.parallel}
+      memref.store %sum, %y[%n] : memref<?xf32>
+      "loom.end"() : () -> ()
+    }) : () -> ()
+    """
+    vectors = _assembly(list(parse_kernels(text)), V3)
+    assert re.search(r"vaddps.*%ymm", vectors)
+    assert re.search(r"vmovups\t%ymm", vectors)
+
+
 def test_no_flag_assumes_that_there_are_no_nans():
     text = str(kernel_module(_reduction("addf", "{loom.reassociate}", "0.0"), V3))  # pyright: ignore[reportArgumentType]
     assert "reassoc contract" in text

@@ -50,6 +50,17 @@ def sum_pass(
     return Pass([wide], lambda s: [s.const(0.0, wide)], step, lambda s, acc, count, earlier: acc[0])
 
 
+def _inverse_sum(wide: Attribute) -> Pass:
+    """1 / sum: a division per row, a multiplication per element (the sum is at least 1)."""
+    total = sum_pass(wide)
+    return Pass(
+        [wide],
+        total.init,
+        total.step,
+        lambda s, acc, count, earlier: s.divf(s.const(1.0, wide), acc[0]),
+    )
+
+
 def _exp_shifted(s: Scalars, x: Scalar, earlier: Sequence[Scalar]) -> Scalar:
     value = s.unary(xmath.ExpOp, s.sub(s.widen(x), earlier[0]))
     if isinstance(value.owner, xmath.ExpOp):
@@ -63,8 +74,8 @@ def softmax_rule(storage: Attribute) -> Normalization:
     if wide == storage:
         return Normalization(
             "softmax",
-            [_largest(wide), sum_pass(wide)],
-            lambda s, e, j, r, p: s.divf(e, r[1]),
+            [_largest(wide), _inverse_sum(wide)],
+            lambda s, e, j, r, p: s.mul(e, r[1]),
             staged=_exp_shifted,
         )
     return Normalization(
