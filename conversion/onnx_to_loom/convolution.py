@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
@@ -28,10 +28,13 @@ from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.padded_image import SLACK, build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, ProductLoops, Shape, Source, tile_of
 from onnxloom.dialects import loom
-from onnxloom.dialects.loom.window_space import Window
+from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 MAX_SPATIAL = 3
+
+GENERIC_LANES = 8
+"""Elements copied at once for types without a register tile."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Convolution:
     others: Sequence[SSAValue] = ()
     """Epilogue operands, which broadcast to the result as numpy has it."""
     epilogue: Epilogue | None = None
+
+    def with_epilogue(self, others: Sequence[SSAValue], epilogue: Epilogue | None) -> Convolution:
+        """The same convolution, followed by `epilogue`."""
+        return replace(self, others=others, epilogue=epilogue)
 
 
 def build_convolution(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValue:
@@ -149,14 +156,30 @@ def _as_product(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValu
     inner = shape[2:]
     count = DYNAMIC_INDEX if DYNAMIC_INDEX in inner else math.prod(inner)
     flat_type = TensorType(result_type.element_type, [shape[0], shape[1], count])
-    product = build_gemm(
-        builder, name, Product(matrix, flat, flat_type, others, conv.epilogue)
-    )
+    product = build_gemm(builder, name, Product(matrix, flat, flat_type, others, conv.epilogue))
     return builder.view(product, [batch, rows, *spatial], result_type)
 
 
+@dataclass(frozen=True)
+class _Panel:
+    """The result columns of one panel, and sizes of image and result."""
+
+    first_row: Scalar
+    last_row: Scalar
+    column: Scalar
+    count: Scalar
+    width: Scalar
+    """Columns of a result row."""
+    leading: Sequence[Scalar]
+    """Leading spatial dims of the result."""
+    strides: Sequence[Scalar]
+    """Element strides of the image's leading dims."""
+    columns: Scalar
+    """Columns per phase of the image."""
+
+
 class _Taps:
-    """Column panels gathered from a padded image."""
+    """Column panels gathered from a padded image; taps go channel by channel, as the weights do."""
 
     def __init__(self, window: Window):
         self.window = window
@@ -169,60 +192,64 @@ class _Taps:
         plane, width = next(extra), next(extra)
         leading = [next(extra) for _ in range(window.rank - 1)]
         strides = [next(extra) for _ in range(window.rank - 1)]
-        columns = next(extra)
-        panel = k.outs[1]
-        row_width = k.index(loops.shape.columns)
-        taps = math.prod(window.kernel)
-        kernel_dims = window.kernel
-        first = _floor(k, column, width)
-        last = _floor(k, k.add(column, k.sub(count, k.index(1))), width)
-        # Taps go channel by channel, as the weights do.
-        with k.loop(_floor(k, loops.k, k.index(taps))) as channel:
-            plane_at = k.add(base, k.mul(channel, plane))
-            self._each_tap(k, kernel_dims, [], lambda tap: self._gather(
-                loops,
-                k.add(plane_at, self._tap_offset(k, tap, strides, columns)),
-                k.mul(k.add(k.mul(channel, k.index(taps)), _row_major(k, tap, kernel_dims)), row_width),
-                (first, last, column, count, width, leading, strides),
-            ))
-        return [Source(panel, k.index(0), row_width)]
+        last = k.add(column, k.sub(count, k.index(1)))
+        panel = _Panel(
+            _floor(k, column, width),
+            _floor(k, last, width),
+            column,
+            count,
+            width,
+            leading,
+            strides,
+            next(extra),
+        )
+        row_width, taps = k.index(loops.shape.columns), k.index(math.prod(window.kernel))
+        with k.loop(_floor(k, loops.k, taps)) as channel:
+            source = k.add(base, k.mul(channel, plane))
+            self._each_tap(loops, panel, source, k.mul(channel, taps), [])
+        return [Source(k.outs[1], k.index(0), row_width)]
 
-    def _each_tap(self, k: KernelBody, dims: Sequence[int], tap: list[Scalar], body) -> None:  # pyright: ignore
-        if len(tap) == len(dims):
-            body(tap)
+    def _each_tap(
+        self, loops: ProductLoops, panel: _Panel, source: Scalar, first: Scalar, tap: list[Scalar]
+    ) -> None:
+        """Loops over the taps of a channel; `first` is the panel row of the channel's first tap."""
+        k, dims = loops.kernel, self.window.kernel
+        if len(tap) < len(dims):
+            with k.loop(k.index(dims[len(tap)])) as i:
+                self._each_tap(loops, panel, source, first, [*tap, i])
             return
-        with k.loop(k.index(dims[len(tap)])) as i:
-            self._each_tap(k, dims, [*tap, i], body)  # pyright: ignore
+        position = k.index(0)
+        for i, size in zip(tap, dims, strict=True):
+            position = k.add(k.mul(position, k.index(size)), i)
+        target = k.mul(k.add(first, position), k.index(loops.shape.columns))
+        self._gather(loops, panel, k.add(source, self._tap_offset(k, tap, panel)), target)
 
-    def _tap_offset(
-        self, k: KernelBody, tap: Sequence[Scalar], strides: Sequence[Scalar], columns: Scalar
-    ) -> Scalar:
+    def _tap_offset(self, k: KernelBody, tap: Sequence[Scalar], panel: _Panel) -> Scalar:
         """Offset of a tap from its window's first element."""
         window = self.window
         offset = k.index(0)
-        for i, stride, dilation in zip(tap[:-1], strides, window.dilations[:-1], strict=True):
+        for i, stride, dilation in zip(tap[:-1], panel.strides, window.dilations[:-1], strict=True):
             offset = k.add(offset, k.mul(k.mul(i, k.index(dilation)), stride))
         across = k.mul(tap[-1], k.index(window.dilations[-1]))
         if window.strides[-1] == 1:
             return k.add(offset, across)
         stride = k.index(window.strides[-1])
         phase = k.scalars.emit(arith.RemSIOp(across, stride))
-        return k.add(offset, k.add(k.mul(phase, columns), _floor(k, across, stride)))
+        return k.add(offset, k.add(k.mul(phase, panel.columns), _floor(k, across, stride)))
 
-    def _gather(self, loops: ProductLoops, source: Scalar, target: Scalar, panel) -> None:  # pyright: ignore
+    def _gather(self, loops: ProductLoops, panel: _Panel, source: Scalar, target: Scalar) -> None:
         """One tap of all columns of a panel: a piece per result row, in whole vectors.
 
         A piece may write past its end: what follows is written later.
         """
         k, s = loops.kernel, loops.kernel.scalars
-        first, last, column, count, width, leading, strides = panel
-        lanes = k.index(8 if loops.shape.tile is None else loops.shape.tile.lanes)
-        with k.loop(k.add(last, k.index(1)), start=first) as row:
-            row_at = k.mul(row, width)
-            start = s.maximum(k.sub(column, row_at), k.index(0))
-            stop = s.minimum(k.sub(k.add(column, count), row_at), width)
-            source_at = k.add(k.add(source, self._row_offset(k, row, leading, strides)), start)
-            target_at = k.add(target, k.sub(k.add(row_at, start), column))
+        lanes = k.index(GENERIC_LANES if loops.shape.tile is None else loops.shape.tile.lanes)
+        with k.loop(k.add(panel.last_row, k.index(1)), start=panel.first_row) as row:
+            row_at = k.mul(row, panel.width)
+            start = s.maximum(k.sub(panel.column, row_at), k.index(0))
+            stop = s.minimum(k.sub(k.add(panel.column, panel.count), row_at), panel.width)
+            source_at = k.add(k.add(source, self._row_offset(k, row, panel)), start)
+            target_at = k.add(target, k.sub(k.add(row_at, start), panel.column))
             vectors = s.emit(arith.CeilDivSIOp(k.sub(stop, start), lanes))
             with k.loop(vectors) as v:
                 at = k.mul(v, lanes)
@@ -230,24 +257,16 @@ class _Taps:
                     j = k.add(at, lane)
                     k.store(k.load(loops.rhs, k.add(source_at, j)), k.outs[1], k.add(target_at, j))
 
-    def _row_offset(
-        self, k: KernelBody, row: Scalar, leading: Sequence[Scalar], strides: Sequence[Scalar]
-    ) -> Scalar:
+    def _row_offset(self, k: KernelBody, row: Scalar, panel: _Panel) -> Scalar:
         """Offset in the image of the first window of a result row."""
         offset = k.index(0)
-        for i in reversed(range(len(leading))):
-            index = row if i == 0 else k.scalars.emit(arith.RemSIOp(row, leading[i]))
-            offset = k.add(offset, k.mul(k.mul(index, k.index(self.window.strides[i])), strides[i]))
-            row = row if i == 0 else _floor(k, row, leading[i])
+        for i in reversed(range(len(panel.leading))):
+            index = row if i == 0 else k.scalars.emit(arith.RemSIOp(row, panel.leading[i]))
+            step = k.mul(k.index(self.window.strides[i]), panel.strides[i])
+            offset = k.add(offset, k.mul(index, step))
+            row = row if i == 0 else _floor(k, row, panel.leading[i])
         return offset
 
 
 def _floor(k: KernelBody, value: Scalar, step: Scalar) -> Scalar:
     return k.scalars.emit(arith.DivSIOp(value, step))
-
-
-def _row_major(k: KernelBody, index: Sequence[Scalar], dims: Sequence[int]) -> Scalar:
-    flat = k.index(0)
-    for i, size in zip(index, dims, strict=True):
-        flat = k.add(k.mul(flat, k.index(size)), i)
-    return flat

@@ -1,6 +1,6 @@
 """How does an image get its borders? One copy into the layout windows are read from.
 
-`loom.window_space` describes the layout: rows that some window touches, each split by the column stride
+`loom.image_space` describes the layout: rows that some window touches, each split by the column stride
 into phases. Behind the last row lie some elements that may be read but mean nothing, so that loops over
 whole vectors need no edge.
 """
@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects import loom
-from onnxloom.dialects.loom.window_space import Window
+from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 SLACK = 64
@@ -26,22 +26,19 @@ SLACK = 64
 
 @dataclass(frozen=True)
 class WindowSizes:
-    """Program-level sizes of a window over an input: the results of `loom.window_space`."""
+    """Program-level sizes of a window over an input: the results of `loom.image_space`."""
 
     outputs: Sequence[SSAValue]
     begins: Sequence[SSAValue]
-    ends: Sequence[SSAValue]
     rows: Sequence[SSAValue]
     columns: SSAValue
 
 
 def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> WindowSizes:
     """The sizes of `window` over `source` (`[N, C, *spatial]`)."""
-    results = list(builder.insert(loom.WindowSpaceOp(source, window)).results)
+    results = list(builder.insert(loom.ImageSpaceOp(source, window)).results)
     d = window.rank
-    return WindowSizes(
-        results[:d], results[d : 2 * d], results[2 * d : 3 * d], results[3 * d : -1], results[-1]
-    )
+    return WindowSizes(results[:d], results[d : 2 * d], results[2 * d : -1], results[-1])
 
 
 def build_padded_image(

@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.axis_space import AxisSplitOp, SqueezeDimsOp
+from onnxloom.dialects.loom.conv_space import ConvSpaceOp, ImageSpaceOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
 from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
 from onnxloom.dialects.loom.movement import (
@@ -48,7 +49,7 @@ LOOM = Dialect(
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
-        MatmulSpaceOp, MatmulDimsOp,
+        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, SqueezeDimsOp,
@@ -63,6 +64,7 @@ __all__ = [
     "BroadcastSpaceOp",
     "ConcatSpaceOp",
     "ConstantOp",
+    "ConvSpaceOp",
     "DimOp",
     "DimsEqualOp",
     "EndOp",
@@ -70,6 +72,7 @@ __all__ = [
     "ExtractOp",
     "HostOp",
     "IfOp",
+    "ImageSpaceOp",
     "KernelOp",
     "LaunchOp",
     "LoopOp",
