@@ -23,6 +23,7 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
+from onnxloom.conversion.onnx_to_loom.dim_proofs import DimProofs
 from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
@@ -57,6 +58,7 @@ class BlockConverter:
         self._values: dict[SSAValue, SSAValue] = {}
         self._known = known or PlanKnown()
         self._kinds: dict[str, FusedOpKindLowering[Any]] | None = None
+        self._proofs: DimProofs = DimProofs() if parent is None else parent._proofs
 
     # Values
 
@@ -193,7 +195,8 @@ class BlockConverter:
         helper, _ = verified
         inputs = [self.value(v) for v in op.operands]
         with _Attempt(self.builder) as attempt:
-            if lowering.relies_on_dim_conditions(op, helper) and helper.dim_conditions:
+            conditions = helper.dim_conditions if lowering.relies_on_dim_conditions(op, helper) else ()
+            if conditions and not self._proofs.hold(op, conditions):
                 results = self._conditional(op, lowering, helper, inputs)
             else:
                 results = lowering.lower_verified(op, helper, inputs, self.builder)
