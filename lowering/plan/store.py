@@ -126,8 +126,7 @@ class _Reader:
         if "o" in parts:
             array = np.empty(len(parts["o"]), object)
             array[:] = self.decode(parts["o"])
-            shape: list[int] = parts["s"]
-            return array.reshape(shape)
+            return array.reshape(cast("list[int]", parts["s"]))
         name, dims = parts["k"]
         shape = tuple(map(int, dims))
         dtype = numpy_dtype(name)

@@ -90,8 +90,6 @@ def _transpose_pads(
         output = list(shape[-rank:])
         total = [max(0, f - o) for f, o in zip(full, output, strict=True)]
         begin = [t // 2 if mode == "SAME_UPPER" else t - t // 2 for t in total]
-        if mode == "NOTSET":
-            begin = [t // 2 for t in total]
     return begin, output
 
 

@@ -43,7 +43,9 @@ def dynamic_quantize_lstm(
         peepholes = p[d] if p is not None else None
         rows = y[:, d]
         for t in range(time):
-            step = gates[t] + quantized_matmul(h, r[d], r_scale[d], r_zero[d])
+            # The state of each batch entry is quantized over a range of its own.
+            rows_of_h = [quantized_matmul(h[i : i + 1], r[d], r_scale[d], r_zero[d]) for i in range(batch)]
+            step = gates[t] + np.concatenate(rows_of_h)
             h, c = _cell(attributes, step, c, peepholes, acts[3 * d : 3 * d + 3])
             rows[t] = h
         if backwards:

@@ -21,7 +21,7 @@ def one_hot(attributes: Attributes, indices: Array, depth: Array, values: Array)
     axis = int(attributes.get("axis", -1))
     hot = np.expand_dims(wanted, axis) == places.reshape(_column(wanted.ndim + 1, axis, size))
     off, on = values
-    return [np.asarray(np.where(hot, on, off), values.dtype)]
+    return [np.where(hot, on, off).astype(values.dtype)]  # pyright: ignore[reportUnknownMemberType]
 
 
 def _column(rank: int, axis: int, size: int) -> tuple[int, ...]:

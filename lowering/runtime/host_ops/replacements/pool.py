@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,11 +31,11 @@ def max_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
 def _positions(attributes: Attributes, window: Window, x: Array, views: Array) -> Array:
     rank = len(window.kernel)
     best = views.reshape(*views.shape[:-rank], -1).argmax(axis=-1)
-    tap: Any = np.unravel_index(best, window.kernel)
+    tap = cast(Any, np.unravel_index(best, window.kernel))
     spatial = x.shape[2:]
     where: list[Array] = []
     for axis in range(rank):
-        start: Any = np.arange(window.output[axis]) * window.strides[axis] - window.pads[axis][0]
+        start = cast(Any, np.arange(window.output[axis])) * window.strides[axis] - window.pads[axis][0]
         shape = [1] * best.ndim
         shape[2 + axis] = -1
         where.append(start.reshape(shape) + tap[axis] * window.dilations[axis])
@@ -45,8 +45,7 @@ def _positions(attributes: Attributes, window: Window, x: Array, views: Array) -
         near = axis + 1 if not attributes.get("storage_order", 0) else axis - 1
         weights[axis] = weights[near] * spatial[near]
     flat = sum(w * weight for w, weight in zip(where, weights, strict=True))
-    planes: Any = np.arange(x.shape[0] * x.shape[1])
-    planes = planes.reshape(*x.shape[:2], *(1,) * rank)
+    planes = cast(Any, np.arange(x.shape[0] * x.shape[1])).reshape(*x.shape[:2], *(1,) * rank)
     return (planes * int(np.prod(spatial)) + flat).astype(np.int64)
 
 

@@ -1,0 +1,257 @@
+"""Functions that stand in for the reference implementation give what onnxruntime gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import helper
+
+from onnxloom.lowering.runtime.host_ops import can_evaluate, evaluate
+
+RNG = np.random.default_rng(0)
+
+
+def f32(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def ints(low: int, high: int, dtype: Any, *shape: int) -> np.ndarray[Any, Any]:
+    return RNG.integers(low, high, shape).astype(dtype)
+
+
+def peer(node: onnx.NodeProto, inputs: list[Any], opset: int) -> list[Any]:
+    """Outputs of onnxruntime without optimizations."""
+    given = {name: value for name, value in zip(node.input, inputs, strict=True) if name}
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+            for n, v in given.items()
+        ],
+        [helper.make_empty_tensor_value_info(name) for name in node.output if name],
+    )
+    imports = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, given)
+
+
+def check(
+    op: str, inputs: list[Any], outputs: int = 1, tolerance: float = 2e-5, opset: int = 21, **attributes: Any
+) -> None:
+    domain = attributes.pop("domain", "")
+    names = ["" if value is None else f"i{k}" for k, value in enumerate(inputs)]
+    node = helper.make_node(op, names, [f"o{k}" for k in range(outputs)], domain=domain, **attributes)
+    got = [value for value in evaluate(node, inputs) if value is not None]
+    expected = peer(node, inputs, opset)
+    assert len(got) == len(expected) == outputs
+    for g, e in zip(got, expected, strict=True):
+        assert g.shape == e.shape
+        assert g.dtype == e.dtype
+        np.testing.assert_allclose(g, e, rtol=tolerance, atol=tolerance)
+
+
+CONVS: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ((2, 4, 11), (6, 4, 3), {"strides": [2], "pads": [1, 2]}),
+    ((1, 6, 9, 8), (4, 3, 3, 2), {"group": 2, "dilations": [2, 1], "pads": [2, 0, 1, 1]}),
+    ((2, 4, 7, 7), (4, 1, 3, 3), {"group": 4, "strides": [2, 1], "auto_pad": "SAME_UPPER"}),
+    ((1, 3, 6, 5), (2, 3, 2, 2), {"auto_pad": "SAME_LOWER"}),
+    ((1, 3, 6, 5), (2, 3, 2, 2), {"auto_pad": "VALID"}),
+    ((1, 2, 5, 4, 6), (3, 2, 2, 3, 2), {"pads": [1, 0, 1, 0, 1, 1]}),
+]
+
+
+@pytest.mark.parametrize(("x", "w", "attributes"), CONVS)
+@pytest.mark.parametrize("bias", [False, True])
+def test_conv(x: tuple[int, ...], w: tuple[int, ...], attributes: dict[str, Any], bias: bool) -> None:
+    check("Conv", [f32(*x), f32(*w), *([f32(w[0])] if bias else [])], **attributes)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "attributes"),
+    [
+        ((1, 3, 5), (3, 2, 4), {"strides": [3], "output_padding": [1]}),
+        ((2, 4, 4, 5), (4, 2, 3, 3), {"group": 2, "pads": [1, 0, 1, 2], "dilations": [1, 2]}),
+        ((1, 2, 4, 4), (2, 3, 3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+        ((1, 2, 4, 4), (2, 3, 3, 3), {"strides": [2, 2], "output_shape": [9, 8]}),
+    ],
+)
+def test_conv_transpose(x: tuple[int, ...], w: tuple[int, ...], attributes: dict[str, Any]) -> None:
+    check("ConvTranspose", [f32(*x), f32(*w), f32(w[1] * attributes.get("group", 1))], **attributes)
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"kernel_shape": [3, 2], "strides": [2, 2]},
+        {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 1]},
+        {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [3, 3], "strides": [2, 2], "auto_pad": "SAME_LOWER"},
+        {"kernel_shape": [2, 2], "dilations": [2, 2]},
+    ],
+)
+def test_pooling(op: str, attributes: dict[str, Any]) -> None:
+    check(op, [f32(2, 3, 9, 8)], **attributes)
+
+
+@pytest.mark.parametrize("include", [0, 1])
+def test_average_pool_with_padding_counted_or_not(include: int) -> None:
+    attributes = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
+    check("AveragePool", [f32(1, 2, 7, 8)], count_include_pad=include, **attributes)
+
+
+def test_max_pool_positions_and_negative_inputs() -> None:
+    x = -np.abs(f32(2, 3, 8, 7)) - 1
+    check("MaxPool", [x], 2, kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
+    check("MaxPool", [x], 2, kernel_shape=[2, 3], storage_order=1)
+
+
+RECURRENT: list[dict[str, Any]] = [
+    {},
+    {"direction": "reverse"},
+    {"direction": "bidirectional"},
+    {"clip": 0.4},
+]
+
+
+@pytest.mark.parametrize(("op", "gates", "states"), [("LSTM", 4, 2), ("GRU", 3, 1), ("RNN", 1, 1)])
+@pytest.mark.parametrize("attributes", RECURRENT)
+@pytest.mark.parametrize("lengths", [None, [5, 2]])
+def test_recurrent(
+    op: str, gates: int, states: int, attributes: dict[str, Any], lengths: list[int] | None
+) -> None:
+    hidden, size, batch = 3, 4, 2
+    directions = 2 if attributes.get("direction") == "bidirectional" else 1
+    inputs: list[Any] = [
+        f32(5, batch, size),
+        f32(directions, gates * hidden, size),
+        f32(directions, gates * hidden, hidden),
+        f32(directions, 2 * gates * hidden),
+        None if lengths is None else np.array(lengths, np.int32),
+        *(f32(directions, batch, hidden) for _ in range(states)),
+    ]
+    check(op, inputs, 1 + states, hidden_size=hidden, **attributes)
+
+
+def test_lstm_peepholes_and_activations() -> None:
+    inputs: list[Any] = [f32(4, 2, 3), f32(1, 8, 3), f32(1, 8, 2), f32(1, 16), None, None, None, f32(1, 6)]
+    acts = ["HardSigmoid", "Tanh", "Relu"]
+    check("LSTM", inputs, 3, hidden_size=2, activations=acts, activation_alpha=[0.3], activation_beta=[0.4])
+
+
+@pytest.mark.parametrize("linear", [0, 1])
+def test_gru_with_the_hidden_bias_inside_or_outside(linear: int) -> None:
+    inputs = [f32(4, 2, 3), f32(1, 6, 3), f32(1, 6, 2), f32(1, 12)]
+    check("GRU", inputs, 2, hidden_size=2, linear_before_reset=linear)
+
+
+def test_gather_elements_from_larger_data() -> None:
+    data, indices = f32(4, 6), ints(-4, 4, np.int64, 3, 2)
+    check("GatherElements", [data, indices], axis=0)
+    node = helper.make_node("GatherElements", ["d", "i"], ["y"], axis=0)
+    with pytest.raises(ValueError, match="outside"):
+        evaluate(node, [data, np.array([[4]])])
+
+
+def test_integer_products() -> None:
+    a, b = ints(0, 256, np.uint8, 2, 3, 5), ints(0, 256, np.uint8, 5, 4)
+    check("MatMulInteger", [a, b, np.array(3, np.uint8), np.array(7, np.uint8)])
+    scales = [np.array(v, np.float32) for v in (0.02, 0.03, 0.7)]
+    zeros = [np.array(v, np.uint8) for v in (120, 130, 128)]
+    check("QLinearMatMul", [a, scales[0], zeros[0], b, scales[1], zeros[1], scales[2], zeros[2]])
+
+
+def test_integer_convolutions() -> None:
+    x, w = ints(0, 256, np.uint8, 1, 2, 6, 6), ints(0, 256, np.uint8, 3, 2, 3, 3)
+    check("ConvInteger", [x, w, np.array(5, np.uint8), np.array(9, np.uint8)], pads=[1, 1, 1, 1])
+    scales = [np.array(v, np.float32) for v in (0.02, 0.03, 0.9)]
+    inputs = [x, scales[0], np.array(128, np.uint8), w, scales[1], np.array(127, np.uint8)]
+    check("QLinearConv", [*inputs, scales[2], np.array(100, np.uint8), ints(-99, 99, np.int32, 3)])
+
+
+def test_dynamic_quantize_lstm() -> None:
+    directions, hidden, size = 2, 8, 4
+    inputs: list[Any] = [
+        f32(5, 2, size),
+        ints(-20, 20, np.int8, directions, size, 4 * hidden),
+        ints(-20, 20, np.int8, directions, hidden, 4 * hidden),
+        f32(directions, 8 * hidden),
+        None, None, None, None,
+        np.full(directions, 0.02, np.float32), np.zeros(directions, np.int8),
+        np.full(directions, 0.03, np.float32), np.zeros(directions, np.int8),
+    ]  # fmt: skip
+    check(
+        "DynamicQuantizeLSTM", inputs, 3, 1e-4, hidden_size=hidden, direction="bidirectional",
+        domain="com.microsoft",
+    )  # fmt: skip
+
+
+def tree_ensemble(**attributes: Any) -> tuple[onnx.NodeProto, np.ndarray[Any, Any]]:
+    tensor = onnx.numpy_helper.from_array
+    node = helper.make_node(
+        "TreeEnsemble", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2, tree_roots=[0, 2],
+        nodes_featureids=[0, 1, 2], nodes_truenodeids=[1, 0, 3], nodes_falsenodeids=[2, 1, 4],
+        nodes_trueleafs=[0, 1, 1], nodes_falseleafs=[1, 1, 1],
+        nodes_splits=tensor(np.array([0.1, -0.2, 0.3], np.float32), "s"),
+        nodes_modes=tensor(np.array([0, 1, 3], np.uint8), "m"),
+        leaf_targetids=[0, 1, 1, 0, 1],
+        leaf_weights=tensor(np.array([1.5, -2, 3, 0.25, 7], np.float32), "w"), **attributes,
+    )  # fmt: skip
+    return node, np.vstack([f32(20, 3), np.full((1, 3), np.nan, np.float32)])
+
+
+@pytest.mark.parametrize("function", [0, 1, 2, 3])
+def test_trees_against_the_reference(function: int) -> None:
+    from onnx.reference import ReferenceEvaluator
+
+    node, x = tree_ensemble(aggregate_function=function)
+    graph = helper.make_graph(
+        [node], "g", [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_empty_tensor_value_info("y")]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 5)])
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    reached = (expected != 0) & (np.abs(expected) < 1e38)  # targets no tree reached are left to the implementation
+    (got,) = evaluate(node, [x])
+    np.testing.assert_allclose(got[reached], expected[reached], rtol=1e-6)
+
+
+def test_scores_are_transformed() -> None:
+    node, x = tree_ensemble(post_transform=1)
+    plain, _ = tree_ensemble()
+    (raw,) = evaluate(plain, [x])
+    (soft,) = evaluate(node, [x])
+    np.testing.assert_allclose(soft, np.exp(raw) / np.exp(raw).sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_what_can_be_evaluated() -> None:
+    assert can_evaluate("", "Conv")
+    assert can_evaluate("", "NonMaxSuppression")
+    assert can_evaluate("ai.onnx.ml", "Scaler")
+    assert can_evaluate("com.microsoft", "DynamicQuantizeLSTM")
+    assert not can_evaluate("com.microsoft", "FusedMatMul")
+    assert not can_evaluate("", "Mystery")
+
+
+def test_an_op_that_writes_to_its_inputs_cannot_reach_them() -> None:
+    from onnxloom.lowering.plan.program import Constants, HostNode, HostStep
+    from onnxloom.lowering.runtime.host_step import HostRunner
+
+    node = helper.make_node("ScatterElements", ["a", "b", "c"], ["y"])
+    step = HostStep(
+        (HostNode(node.SerializeToString(), "ScatterElements", "", ""),),
+        ("a", "b", "c"), ("y",), (0, 1, 2), (3,), (), False, "", ("float32",),
+    )  # fmt: skip
+    data, where, what = f32(3, 2), np.zeros((1, 2), np.int64), f32(1, 2)
+    before = data.copy()
+    (y,) = HostRunner(Constants([])).run(step, [data, where, what])
+    np.testing.assert_array_equal(data, before)
+    assert not np.shares_memory(y, data)
+    np.testing.assert_array_equal(y[0], what[0])
