@@ -13,7 +13,6 @@ from onnxloom.dialects.loom.movement import (
     SliceSpaceOp,
     SplitSpaceOp,
     TileSpaceOp,
-    TransposeSpaceOp,
 )
 from onnxloom.dialects.loom.plan_time import (
     BroadcastDimsOp,
@@ -51,7 +50,7 @@ LOOM = Dialect(
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
         MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
-        SplitSpaceOp, TileSpaceOp, TransposeSpaceOp, ReductionSpaceOp, WindowSpaceOp,
+        SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, SqueezeDimsOp,
     ],
     [],
@@ -93,7 +92,6 @@ __all__ = [
     "SplitSpaceOp",
     "SqueezeDimsOp",
     "TileSpaceOp",
-    "TransposeSpaceOp",
     "ViewOp",
     "WindowSpaceOp",
     "YieldOp",

@@ -1,4 +1,4 @@
-"""Plan-time ops of data movement: where elements go in transposes, slices, pads, concatenations.
+"""Plan-time ops of data movement: where elements go in slices, pads, concatenations.
 
 Each gives the loop nest of one strided copy. Sizes and strides of `rank` dims are merged and padded in
 front as in `loom.broadcast_space`; strides and offsets count elements.
@@ -59,29 +59,6 @@ class _Space(PlanTimeOp):
             else:
                 made[name] = ArrayAttr([_int(v) for v in value])
         return made
-
-
-@irdl_op_definition
-class TransposeSpaceOp(_Space):
-    """Sizes and source strides of a transposed copy into row-major memory."""
-
-    name = "loom.transpose_space"
-    perm = prop_def(ArrayAttr[IntegerAttr])
-
-    @staticmethod
-    def make(source: SSAValue, perm: Sequence[int], rank: int) -> TransposeSpaceOp:
-        """Results: `rank` sizes, `rank` strides."""
-        return TransposeSpaceOp.create(
-            operands=[source],
-            result_types=[IndexType()] * (2 * rank),
-            properties=_Space.properties_of(rank, perm=perm),
-        )
-
-    def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
-        shape = _shape(operands[0])
-        strides = row_major_strides(shape)
-        perm = [p.value.data for p in self.perm.data]
-        return _merged([shape[p] for p in perm], [[strides[p] for p in perm]], self.rank.value.data)
 
 
 @irdl_op_definition

@@ -11,34 +11,13 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     rank_of,
     ranked,
-    shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.copying import gather_copy
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.transposing import transposed
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
-
-
-def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> SSAValue:
-    """A copy with permuted dims; a view where only dims of 1 move."""
-    dims = builder.dims(data)
-    shape = shape_of(data)
-    out_dims = [dims[p] for p in perm]
-    moved = [p for p in perm if shape[p] != 1]
-    if moved == sorted(moved):
-        return builder.view(data, out_dims)
-    rank = _merged_rank(moved)
-    type_ = TensorType(ranked(data.type, "the operand").element_type, [shape[p] for p in perm])
-    space = builder.insert(loom.TransposeSpaceOp.make(data, perm, rank)).results
-    return gather_copy(builder, data, type_, out_dims, space[:rank], space[rank:])
-
-
-def _merged_rank(moved: Sequence[int]) -> int:
-    """Loops left when neighbours that stay neighbours are merged; dims of 1 are left out of `moved`."""
-    order = sorted(moved)
-    places = [order.index(p) for p in moved]
-    return 1 + sum(b != a + 1 for a, b in zip(places, places[1:], strict=False))
 
 
 def lower_transpose(op: onnx.TransposeOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:

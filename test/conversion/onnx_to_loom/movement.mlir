@@ -17,13 +17,24 @@ func.func @neighbours(%a: tensor<2x3x4xf32>, %b: tensor<2x3x4xi32>) -> (tensor<4
   %1 = "onnx.Transpose"(%b) <{perm = [2, 0, 1]}> : (tensor<2x3x4xi32>) -> tensor<4x2x3xi32>
   "onnx.Return"(%0, %1) : (tensor<4x2x3xf32>, tensor<4x2x3xi32>) -> ()
 }
-// CHECK-LABEL: sym_name = "copy_
-// CHECK:      memref<?xi32>
+// CHECK-LABEL: sym_name = "transpose_
+// CHECK:      ^bb0(%{{.*}}: memref<?xi32>, %{{.*}}: memref<?xi32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
+// CHECK:      memref.alloca
 // CHECK-NOT:  "loom.kernel"
 // CHECK:      sym_name = "neighbours"
-// CHECK:      "loom.transpose_space"({{.*}}) <{rank = 2 : i64, perm = [2 : i64, 0 : i64, 1 : i64]}>
-// CHECK:      kernel = @copy_
-// CHECK:      kernel = @copy_
+// CHECK:      kernel = @transpose_
+// CHECK:      kernel = @transpose_
+
+// -----
+
+// Where the last dim stays last, whole rows are copied.
+func.func @rows(%a: tensor<2x3x4xf32>) -> tensor<3x2x4xf32> {
+  %0 = "onnx.Transpose"(%a) <{perm = [1, 0, 2]}> : (tensor<2x3x4xf32>) -> tensor<3x2x4xf32>
+  "onnx.Return"(%0) : (tensor<3x2x4xf32>) -> ()
+}
+// CHECK-LABEL: sym_name = "copy_
+// CHECK-NOT:  memref.alloca
+// CHECK:      sym_name = "rows"
 
 // -----
 

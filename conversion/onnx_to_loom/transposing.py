@@ -1,0 +1,109 @@
+"""How is a tensor transposed so that memory is read and written along its rows?
+
+Two dims matter: the one that is contiguous in the source and the one that is contiguous in the result.
+Tiles of both go through scratch memory: read along the source's rows, written along the result's. The
+scratch rows have an odd length, so that a column of it does not fall into one cache set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
+from onnxloom.conversion.onnx_to_loom.copying import gather_copy, word_type
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+TILE = 32
+"""Rows and columns of a tile; 32 x 32 f32 are 4 KiB."""
+
+
+def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> SSAValue:
+    """A copy with permuted dims; a view where only dims of 1 move."""
+    dims, shape = builder.dims(data), shape_of(data)
+    out_dims = [dims[p] for p in perm]
+    moved = [p for p in perm if shape[p] != 1]
+    if moved == sorted(moved):
+        return builder.view(data, out_dims)
+    type_ = TensorType(ranked(data.type, "the operand").element_type, [shape[p] for p in perm])
+    groups = _neighbours(moved)
+    sizes = [builder.multiply([dims[p] for p in group]) for group in groups]
+    strides = _strides(builder, groups, sizes)
+    contiguous = max(range(len(groups)), key=lambda g: groups[g][-1])
+    if contiguous == len(groups) - 1:
+        return gather_copy(builder, data, type_, out_dims, sizes, strides)
+    k = _tiled_kernel(builder, data, len(groups), contiguous)
+    return builder.launch(k, [data], [builder.empty(type_, out_dims)], [*sizes, *strides])[0]
+
+
+def _neighbours(moved: Sequence[int]) -> list[list[int]]:
+    """Runs of source dims that stay neighbours, in the result's order; dims of 1 are left out."""
+    follows = dict(zip(sorted(moved), sorted(moved)[1:], strict=False))
+    groups: list[list[int]] = []
+    for p in moved:
+        if groups and follows.get(groups[-1][-1]) == p:
+            groups[-1].append(p)
+        else:
+            groups.append([p])
+    return groups
+
+
+def _strides(
+    builder: KernelBuilder, groups: Sequence[Sequence[int]], sizes: Sequence[SSAValue]
+) -> list[SSAValue]:
+    """The distance in the source between neighbours along each group."""
+    strides: dict[int, SSAValue] = {}
+    inner: list[SSAValue] = []
+    for g in sorted(range(len(groups)), key=lambda g: -groups[g][0]):
+        strides[g] = builder.multiply(inner)
+        inner.append(sizes[g])
+    return [strides[g] for g in range(len(groups))]
+
+
+def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int) -> KernelBody:
+    word = word_type(data.type)
+    k = KernelBody("transpose", [word], [word], 2 * rank)
+    sizes, strides = k.sizes[:rank], k.sizes[rank:]
+    target_strides = [k.index(1)] * rank
+    for d in range(rank - 2, -1, -1):
+        target_strides[d] = k.mul(target_strides[d + 1], sizes[d + 1])
+    scratch = k.scratch(word, TILE * (TILE + 1))
+    row = k.index(TILE + 1)
+
+    def tiles(size: Scalar) -> Scalar:
+        return k.scalars.emit(arith.DivUIOp(k.add(size, k.index(TILE - 1)), k.index(TILE)))
+
+    def tile(source: Scalar, target: Scalar) -> None:
+        rows, cols = sizes[contiguous], sizes[-1]
+        with k.loop(tiles(rows)) as tr, k.loop(tiles(cols)) as tc:
+            r0, c0 = k.mul(tr, k.index(TILE)), k.mul(tc, k.index(TILE))
+            height = k.scalars.minimum(k.sub(rows, r0), k.index(TILE))
+            width = k.scalars.minimum(k.sub(cols, c0), k.index(TILE))
+            with k.loop(width) as c:
+                read = k.add(k.add(source, r0), k.mul(k.add(c0, c), strides[-1]))
+                with k.loop(height, parallel=True) as r:
+                    k.store(k.load(k.ins[0], k.add(read, r)), scratch, k.at(c, row, r))
+            with k.loop(height) as r:
+                write = k.add(k.add(target, c0), k.mul(k.add(r0, r), target_strides[contiguous]))
+                with k.loop(width, parallel=True) as c:
+                    k.store(k.load(scratch, k.at(c, row, r)), k.outs[0], k.add(write, c))
+
+    def nest(d: int, source: Scalar, target: Scalar) -> None:
+        if d == rank - 1:
+            tile(source, target)
+        elif d == contiguous:
+            nest(d + 1, source, target)
+        else:
+            with k.loop(sizes[d]) as i:
+                nest(
+                    d + 1,
+                    k.add(source, k.mul(i, strides[d])),
+                    k.add(target, k.mul(i, target_strides[d])),
+                )
+
+    nest(0, k.index(0), k.index(0))
+    return k
