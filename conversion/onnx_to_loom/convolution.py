@@ -2,7 +2,7 @@
 
 The taps of a panel of neighbouring outputs are gathered into a column panel, in whole vectors, and
 multiplied by all rows of the weights while they are in cache. A convolution of one tap, stride 1 and no
-border is a plain product over the image as it is.
+border (pointwise) is a product over the image as it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
-MAX_SPATIAL = 3
-
 GENERIC_LANES = 8
 """Elements copied at once for types without a register tile."""
 
@@ -55,32 +53,21 @@ class Convolution:
         return replace(self, others=others, epilogue=epilogue)
 
 
-def build_convolution(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValue:
-    """Writes the kernels and their launches; gives the result.
+def build_tap_product(
+    builder: KernelBuilder, name: str, conv: Convolution, column_strides: Sequence[int | None]
+) -> SSAValue:
+    """Any convolution; see `column_strides`. Writes the kernels and their launches; gives the result.
 
     Raises:
-        Declined: there is no kernel for this form.
+        Declined: an element type has no kernel.
     """
     window = conv.window
-    if not 1 <= window.rank <= MAX_SPATIAL:
-        raise Declined(f"a convolution over {window.rank} spatial dims has no kernel")
-    if buffer_element(conv.source.type) != buffer_element(conv.weights.type):
-        raise Declined("input and weights have different element types")
-    column_strides = [_column_stride(conv, other) for other in conv.others]
-    if _is_plain_product(conv):
-        return _as_product(builder, name, conv)
     sizes = window_sizes(builder, conv.source, window)
     image = build_padded_image(builder, conv.source, window, sizes, 0.0)
     result_type = ranked(conv.result_type, "the result")
     element = buffer_element(conv.source.type)
-    shape = Shape(
-        element,
-        buffer_element(result_type),
-        2,
-        tile_of(builder.kernels.target, element),
-        column_strides,
-        conv.epilogue,
-    )
+    tile = tile_of(builder.kernels.target, element)
+    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue)
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
@@ -102,23 +89,27 @@ def build_convolution(builder: KernelBuilder, name: str, conv: Convolution) -> S
     return builder.launch(kernel, ins, outs, list(space))[0]
 
 
+def column_strides(conv: Convolution) -> list[int | None]:
+    """Per epilogue operand its stride along the flattened spatial dims, None where that depends on sizes.
+
+    Raises:
+        Declined: an operand has no such stride.
+    """
+    return [_column_stride(conv, other) for other in conv.others]
+
+
 def _column_stride(conv: Convolution, other: SSAValue) -> int | None:
-    """The stride of an operand along the flattened spatial dims. Raises Declined if it has none."""
     spatial = ([1] * conv.window.rank + list(shape_of(other)))[-conv.window.rank :]
     if all(d == 1 for d in spatial):
         return 0
-    result = shape_of_type(conv.result_type)[2:]
+    result = ranked(conv.result_type, "the result").get_shape()[2:]
     if any(d == 1 and r != 1 for d, r in zip(spatial, result, strict=True)):
         raise Declined("an operand broadcasts along some spatial dims only")
     return 1 if DYNAMIC_INDEX not in spatial and list(spatial) == list(result) else None
 
 
-def shape_of_type(type_: Attribute) -> Sequence[int]:
-    """Dims of a ranked tensor type. Raises Declined if unranked."""
-    return ranked(type_, "the result").get_shape()
-
-
-def _is_plain_product(conv: Convolution) -> bool:
+def is_pointwise(conv: Convolution) -> bool:
+    """Whether it is a product over the image as it is: one tap, stride 1, no border."""
     window = conv.window
     taps = math.prod(window.kernel)
     return (
@@ -132,12 +123,12 @@ def _is_plain_product(conv: Convolution) -> bool:
 
 def _is_viewable(conv: Convolution, other: SSAValue) -> bool:
     """Whether an operand can be read as `[batch, channels, points]`: its dims are known to be 1 or full."""
-    result = shape_of_type(conv.result_type)
+    result = ranked(conv.result_type, "the result").get_shape()
     dims = [1] * (len(result) - rank_of(other)) + list(shape_of(other))
     return all(d == 1 for d in dims[2:]) or (DYNAMIC_INDEX not in dims[2:] and dims[2:] == list(result[2:]))
 
 
-def _as_product(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValue:
+def build_pointwise(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValue:
     """One tap: `weights [rows, channels] @ image [batch, channels, points]`."""
     source, weights = conv.source, conv.weights
     batch, channels, *spatial = builder.dims(source)

@@ -8,8 +8,8 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
 from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand, conv_form
-from onnxloom.conversion.onnx_to_loom.convolution import build_convolution
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 

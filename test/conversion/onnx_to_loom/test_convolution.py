@@ -53,7 +53,7 @@ def model_of(cases: list[Conv], dynamic: bool = False) -> tuple[onnx.ModelProto,
             weights.append(numpy_helper.from_array(b, f"b{i}"))
         feeds[f"x{i}"] = x
         nodes.append(helper.make_node("Conv", names, [f"y{i}"], **case.attributes))
-        dims = [f"d{i}_{axis}" for axis in range(x.ndim)] if dynamic else list(x.shape)
+        dims: list[str | int] = [f"d{i}_{axis}" for axis in range(x.ndim)] if dynamic else list(x.shape)
         dims[1] = case.channels
         inputs.append(helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, dims))
         outputs.append(helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, None))
@@ -87,6 +87,9 @@ CASES = [
     Conv((7, 7), (3, 3), channels=4, outputs=4, attributes={"group": 4, "pads": [1, 1, 1, 1]}),
     Conv((7, 9), (3, 3), channels=4, outputs=8, attributes={"group": 4, "strides": [2, 2]}),
     Conv((40, 3), (3, 1), channels=6, outputs=6, attributes={"group": 6, "dilations": [2, 1]}),
+    Conv((17, 35), (3, 3), channels=3, outputs=6, attributes={"group": 3, "pads": [1, 1, 1, 1]}, batch=2),
+    Conv((9, 40), (5, 5), channels=2, outputs=2, attributes={"group": 2, "strides": [2, 2]}, bias=False),
+    Conv((3, 4, 5), (2, 2, 3), channels=2, outputs=2, attributes={"group": 2, "pads": [1] * 6}),
     Conv((4, 5, 6), (2, 3, 2), attributes={"pads": [1, 0, 1, 0, 1, 1], "strides": [1, 2, 1]}),
     Conv((4, 5, 6), (3, 3, 3), attributes={"pads": [1] * 6, "dilations": [1, 1, 2]}, batch=2),
     Conv((14, 14), (3, 3), channels=20, outputs=40, attributes={"pads": [1, 1, 1, 1]}),
