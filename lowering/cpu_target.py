@@ -11,7 +11,9 @@ import llvmlite.binding as llvm
 if TYPE_CHECKING:
     from onnxloom.dialects.loom.target import Target
 
-_X86_LEVELS_WITH_FMA = ("x86-64-v3", "x86-64-v4")
+_V3 = frozenset({"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "sse4.1", "sse4.2"})
+_V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+_X86_LEVELS = {"x86-64-v3": _V3, "x86-64-v4": _V4}
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class CpuTarget:
         names = self.features.split(",")
         if f"+{feature}" in names:
             return True
-        return f"-{feature}" not in names and self.cpu in _X86_LEVELS_WITH_FMA
+        return f"-{feature}" not in names and feature in _X86_LEVELS.get(self.cpu, ())
 
     @property
     def has_fma(self) -> bool:
