@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from onnx import GraphProto, ModelProto, TensorProto, defs, helper
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
-    StringAttr,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from onnxloom.conversion.onnx_export.attributes import Array, tensor_array, tensor_proto
 from onnxloom.conversion.onnx_export.downgrade.registry import Downgrade, NotExpressible, downgrade_node
+from onnxloom.conversion.onnx_export.graphs import inner_graphs, keep_initializers, read_names, used_domains
+from onnxloom.conversion.onnx_export.model_writer import ModelWriter
+from onnxloom.conversion.onnx_export.module_attributes import (
+    attributes_of,
+    dim_params,
+    int_of,
+    original_opsets,
+    pairs,
+    text_of,
+    value_names,
+)
 from onnxloom.conversion.onnx_export.names import Names
-from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
+from onnxloom.conversion.onnx_export.node import value_info
 from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_opset
 from onnxloom.conversion.onnx_import.scope import node_title
-from onnxloom.conversion.onnx_import.signature import signature
 from onnxloom.conversion.onnx_import.types import element_of, is_unranked
 from onnxloom.dialects import onnx
 from onnxloom.errors import PassError
@@ -33,7 +37,6 @@ DEFAULT_OPSET = 17
 """Where the search starts for modules that do not say which opset they came from."""
 _MIN_IR_VERSION = 4
 """Initializers need not be graph inputs from here on."""
-_DIM_PARAM = re.compile(r"(\d+):((?:(?!,\d+:).)*)")
 
 
 @dataclass(frozen=True)
@@ -88,38 +91,38 @@ class _Exporter:
         self.constants: dict[str, Attribute] = {}
         self.added: list[str] = []
         self.types: dict[str, Attribute] = {}
-        self.writer = _ModelWriter(self.names, self.constants, self.types)
+        self.writer = ModelWriter(self.names, self.constants, self.types)
         self.imports = original_opsets(module)
 
     def export(self) -> Exported:
         latest = self._graph()
-        domains, graph = self._at_opset(latest, self._domains(_used_domains(latest)))
+        domains, graph = self._at_opset(latest, self._domains(used_domains(latest)))
         model = ModelProto()
         self._write_metadata(model)
         model.graph.CopyFrom(graph)
         for domain, version in domains.items():
             model.opset_import.add(domain=domain, version=version)
         needed = helper.find_min_ir_version_for(model.opset_import, ignore_unknown=True)
-        original = _int(self.module, "onnx.ir_version", 10)
+        original = int_of(self.module, "onnx.ir_version", 10)
         model.ir_version = max(original, needed, _MIN_IR_VERSION)
-        read = _read_names(model.graph)
+        read = read_names(model.graph)
         for name in self.added:
             model.graph.initializer.add(name=name)
-        _keep_initializers(model.graph, read)
+        keep_initializers(model.graph, read)
         return Exported(model, {name: value for name, value in self.constants.items() if name in read})
 
     def _graph(self) -> GraphProto:
         """The main graph, every op in its latest form, constants left out."""
         block = self.function.body.block
-        graph = GraphProto(name=_text(self.module, "onnx.graph_name") or "main_graph")
-        graph.doc_string = _text(self.module, "onnx.graph_doc_string")
-        inputs = _attributes_of(self.function.arg_attrs, len(block.args))
+        graph = GraphProto(name=text_of(self.module, "onnx.graph_name") or "main_graph")
+        graph.doc_string = text_of(self.module, "onnx.graph_doc_string")
+        inputs = attributes_of(self.function.arg_attrs, len(block.args))
         last = block.last_op
         if not isinstance(last, onnx.ReturnOp):
             raise PassError("onnx export: the entry function does not end with onnx.Return")
-        outputs = _attributes_of(self.function.res_attrs, len(last.operands))
-        input_names = _value_names(inputs, "input")
-        output_names = _value_names(outputs, "output")
+        outputs = attributes_of(self.function.res_attrs, len(last.operands))
+        input_names = value_names(inputs, "input")
+        output_names = value_names(outputs, "output")
         for name in (*input_names, *output_names):
             self.names.reserve(name)
         for arg, name, attributes in zip(block.args, input_names, inputs, strict=True):
@@ -192,69 +195,13 @@ class _Exporter:
 
     def _write_metadata(self, model: ModelProto) -> None:
         module = self.module
-        model.producer_name = _text(module, "onnx.producer_name") or "onnxloom"
-        model.producer_version = _text(module, "onnx.producer_version")
-        model.domain = _text(module, "onnx.domain")
-        model.doc_string = _text(module, "onnx.doc_string")
-        model.model_version = _int(module, "onnx.model_version", 0)
-        for key, value in _pairs(module.attributes.get("onnx.metadata")):
+        model.producer_name = text_of(module, "onnx.producer_name") or "onnxloom"
+        model.producer_version = text_of(module, "onnx.producer_version")
+        model.domain = text_of(module, "onnx.domain")
+        model.doc_string = text_of(module, "onnx.doc_string")
+        model.model_version = int_of(module, "onnx.model_version", 0)
+        for key, value in pairs(module.attributes.get("onnx.metadata")):
             model.metadata_props.add(key=key, value=value)
-
-
-class _ModelWriter(NodeWriter):
-    """Writes initializers by name only: their data are added when nothing is copied any more."""
-
-    def __init__(self, names: Names, constants: dict[str, Attribute], types: dict[str, Attribute]) -> None:
-        super().__init__(names)
-        self.constants = constants
-        self.types = types
-        self.has_old_trees = False
-
-    def write_graph(self, graph: GraphProto, block: Block, name: str) -> None:
-        super().write_graph(graph, block, name)
-        self.types.update((self.names.of(arg), arg.type) for arg in block.args)
-
-    def write_ops(self, graph: GraphProto, block: Block) -> None:
-        self.types.update((self.names.of(arg), arg.type) for arg in block.args)
-        for op in block.ops:
-            if op is block.last_op or isinstance(op, onnx.NoValueOp):
-                continue
-            if isinstance(op, onnx.FusedOp):
-                self.write_fused(graph, op)
-                continue
-            if isinstance(op, onnx.ConstantOp):
-                self.write_initializer(graph, op)
-                continue
-            inputs = [self.names.of(operand) for operand in op.operands]
-            outputs = self._outputs(op)
-            self.types.update(zip(outputs, op.result_types, strict=True))
-            graph.node.append(self.node(op, inputs, outputs))
-            if isinstance(op, onnx.CustomOp):
-                named = zip(outputs, op.result_types, strict=True)
-                graph.value_info.extend(value_info(name, t) for name, t in named if name)
-            elif op.name in ("onnx.TreeEnsembleClassifier", "onnx.TreeEnsembleRegressor"):
-                self.has_old_trees = True
-
-    def _outputs(self, op: Operation) -> list[str]:
-        """Names of the results; optional ones that nothing reads are left out."""
-        names = [self.names.of(result) for result in op.results]
-        if not isinstance(op, onnx.OnnxOp) or (op.domain, op.onnx_name) not in onnx.OPS_BY_NAME:
-            return names
-        formals = signature(op.domain, op.onnx_name).outputs
-        for index, (formal, result) in enumerate(zip(formals, op.results, strict=False)):
-            if formal.is_optional and index and not result.uses.get_length():
-                names[index] = ""
-        return names
-
-    def write_initializer(self, graph: GraphProto, op: onnx.ConstantOp) -> None:
-        value: Attribute | None = op.value if op.value is not None else op.sparse_value
-        if value is None:
-            raise PassError("onnx export: onnx.Constant has no value")
-        wish = op.attributes.get("onnx_node_name")
-        name = self.names.wish(op.output, wish.data if isinstance(wish, StringAttr) else "")
-        self.constants[name] = value
-        self.types[name] = op.output.type
-        graph.initializer.add(name=name)
 
 
 def _downgrade_graph(graph: GraphProto, domains: Mapping[str, int], context: Downgrade) -> None:
@@ -265,102 +212,9 @@ def _downgrade_graph(graph: GraphProto, domains: Mapping[str, int], context: Dow
             downgrade_node(node, node.domain, domains[node.domain], node_title(node, index), context)
 
 
-def original_opsets(module: ModuleOp) -> dict[str, int]:
-    """Domain -> version of the model the module came from; empty when it does not say."""
-    imports = module.attributes.get("onnx.opset_imports")
-    opsets: dict[str, int] = {}
-    for entry in _strings(imports):
-        domain, _, version = entry.rpartition(":")
-        if not version.isdigit():
-            raise PassError(f"onnx export: opset import {entry!r} is not domain:version")
-        opsets["" if domain == "ai.onnx" else domain] = int(version)
-    return opsets
-
-
-def dim_params(attributes: Mapping[str, Attribute]) -> dict[int, str]:
-    """`"0:batch,2:time"` -> {0: "batch", 2: "time"}."""
-    found = attributes.get("onnx.dim_params")
-    if not isinstance(found, StringAttr):
-        return {}
-    return {int(axis): name for axis, name in _DIM_PARAM.findall(found.data)}
-
-
 def _stated_type(value: SSAValue, attributes: Mapping[str, Attribute]) -> Attribute:
     """A graph output must have a shape; the declared one stands in where none is known."""
     known: Attribute = value.type
     declared = attributes.get("onnx.declared_type")
     is_same = declared is not None and element_of(declared) == element_of(known)
     return declared if declared is not None and is_same and is_unranked(known) else known
-
-
-def _attributes_of(attributes: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
-    if attributes is None:
-        return [{} for _ in range(count)]
-    return [entry.data for entry in attributes.data]
-
-
-def _value_names(attributes: Iterable[Mapping[str, Attribute]], prefix: str) -> list[str]:
-    names: list[str] = []
-    for index, entry in enumerate(attributes):
-        found = entry.get("onnx.name")
-        names.append(found.data if isinstance(found, StringAttr) else f"{prefix}{index}")
-    return names
-
-
-def inner_graphs(graph: GraphProto) -> Iterator[GraphProto]:
-    """The graphs directly inside the nodes of a graph."""
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def _used_domains(graph: GraphProto) -> set[str]:
-    used = {node.domain for node in graph.node}
-    for inner in inner_graphs(graph):
-        used |= _used_domains(inner)
-    return used
-
-
-def _keep_initializers(graph: GraphProto, read: set[str]) -> None:
-    kept = [tensor.name for tensor in graph.initializer if tensor.name in read]
-    del graph.initializer[:]
-    for name in kept:
-        graph.initializer.add(name=name)
-    for inner in inner_graphs(graph):
-        _keep_initializers(inner, read)
-
-
-def _read_names(graph: GraphProto) -> set[str]:
-    """Every name that a node or an output of a graph reads, graphs inside included."""
-    read = {output.name for output in graph.output}
-    for node in graph.node:
-        read.update(node.input)
-    for inner in inner_graphs(graph):
-        read |= _read_names(inner)
-    return read
-
-
-def _strings(attr: Attribute | None) -> list[str]:
-    if not isinstance(attr, ArrayAttr):
-        return []
-    return [entry.data for entry in cast(ArrayAttr[Attribute], attr).data if isinstance(entry, StringAttr)]
-
-
-def _pairs(attr: Attribute | None) -> Iterator[tuple[str, str]]:
-    if isinstance(attr, ArrayAttr):
-        for entry in cast(ArrayAttr[Attribute], attr).data:
-            texts = _strings(entry)
-            if len(texts) == 2:
-                yield texts[0], texts[1]
-
-
-def _text(module: ModuleOp, name: str) -> str:
-    found = module.attributes.get(name)
-    return found.data if isinstance(found, StringAttr) else ""
-
-
-def _int(module: ModuleOp, name: str, default: int) -> int:
-    found = module.attributes.get(name)
-    return found.value.data if isinstance(found, IntegerAttr) else default
