@@ -342,6 +342,19 @@ func.func @per_axis(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) 
 
 // -----
 
+// Positive: two results of which only one reads the scale: along its axis it adds nothing to the loop.
+func.func @per_axis_and_plain(%x: tensor<2x3x?xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) -> (tensor<2x3x?xf32>, tensor<2x3x?xi8>) {
+  %0 = "onnx.Neg"(%x) : (tensor<2x3x?xf32>) -> tensor<2x3x?xf32>
+  %1 = "onnx.QuantizeLinear"(%0, %s, %z) {axis = 1 : si64} : (tensor<2x3x?xf32>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x?xi8>
+  onnx.Return %0, %1 : tensor<2x3x?xf32>, tensor<2x3x?xi8>
+}
+// CHECK-LABEL: @per_axis_and_plain
+// CHECK-NEXT: "onnx.FusedOp"(%x, %s, %z)
+// CHECK-NOT: dim_conditions
+// CHECK: onnx.Return
+
+// -----
+
 // Negative: one op reads the scale along axis 1, the other along axis 2.
 func.func @two_axes(%x: tensor<2x3x3xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) -> tensor<2x3x3xf32> {
   %0 = "onnx.QuantizeLinear"(%x, %s, %z) {axis = 1 : si64} : (tensor<2x3x3xf32>, tensor<3xf32>, tensor<3xi8>) -> tensor<2x3x3xi8>

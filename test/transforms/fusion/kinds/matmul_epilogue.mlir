@@ -72,6 +72,19 @@ func.func @two_owners(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf
 
 // -----
 
+// Positive: the same with nothing between: no chain is longer, the later product still takes the Add.
+func.func @two_owners_alike(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.MatMul"(%x, %v) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = "onnx.Add"(%0, %1) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %2 : tensor<4x8xf32>
+}
+// CHECK-LABEL: @two_owners_alike
+// CHECK-NEXT: %[[m:.*]] = "onnx.MatMul"(%x, %w)
+// CHECK-NEXT: "onnx.FusedOp"(%x, %v, %[[m]])
+
+// -----
+
 // Positive: a residual of a value that is there before the product.
 func.func @residual(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = "onnx.MatMul"(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
