@@ -56,7 +56,7 @@ def graph_model(
 
 def compiled(model: onnx.ModelProto, *, opt_level: int = 0) -> CompiledModel:
     """The model compiled without fusion."""
-    return compile_model(model, CompileOptions(opt_level=opt_level, cache=False))
+    return compile_model(model, CompileOptions(opt_level=opt_level))
 
 
 def reference(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
