@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from onnxloom.dialects.onnx import FusedOp, NonDeterministic
+from onnxloom.dialects.onnx.semantics import scalar_semantics
 from onnxloom.transforms.fusion.body import Externals, build_body, dead_plumbing, externals_of, is_cloned
 from onnxloom.transforms.fusion.match import Match, Miss
 from onnxloom.transforms.fusion.order import BlockOrder, producer_in, user_in
@@ -97,9 +98,16 @@ def _check_ops(match: Match[FusionOpKindHelper], ops: Sequence[Operation]) -> Mi
     for op in ops:
         if op.regions:
             return Miss(f"{op.name} has regions, which may read values from outside")
-        if op.has_trait(IsTerminator) or op.has_trait(NonDeterministic) or not is_side_effect_free(op):
+        if op.has_trait(IsTerminator) or not _is_pure(op):
             return Miss(f"{op.name} is not pure")
     return None
+
+
+def _is_pure(op: Operation) -> bool:
+    # Dropout is random as a class; one that is known to be inert has scalar semantics.
+    if op.has_trait(NonDeterministic):
+        return scalar_semantics(op) is not None
+    return is_side_effect_free(op)
 
 
 def _outside_users(

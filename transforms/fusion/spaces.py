@@ -68,21 +68,24 @@ def broadcast_reads(op: Operation, semantics: ScalarSemantics) -> tuple[Read, ..
     return tuple(reads)
 
 
-def why_not_aligned(ops: Iterable[Operation]) -> str | None:
+def why_not_aligned(
+    ops: Iterable[Operation], made: Iterable[SSAValue] = (), reads: Iterable[Read] = ()
+) -> str | None:
     """Why one kernel cannot read the operands of these elementwise ops, each at one place.
 
     A per-axis operand is read along its axis: it must come from outside, and always along that axis.
+    `made` are values that the kernel makes besides, `reads` what it reads besides.
     """
-    made: set[SSAValue] = set()
-    seen: dict[SSAValue, int] = {}
+    own = set(made)
+    seen = {read.value: read.trailing for read in reads}
     for op in ops:
         semantics = scalar_semantics(op)
         for read in () if semantics is None else broadcast_reads(op, semantics) or ():
-            if read.trailing and read.value in made:
+            if read.trailing and read.value in own:
                 return f"{op.name} reads a value of the chain along one axis"
             if seen.setdefault(read.value, read.trailing) != read.trailing:
                 return f"{op.name} reads a value along another axis than an op before it"
-        made.update(op.results)
+        own.update(op.results)
     return None
 
 

@@ -375,3 +375,31 @@ func.func @cast_like(%x: tensor<4xf32>, %t: tensor<2x2xi32>) -> tensor<4xi32> {
 // CHECK-LABEL: @cast_like
 // CHECK-NEXT: "onnx.FusedOp"(%x, %t)
 // CHECK: loop_rank = 1 : si64
+
+// -----
+
+// Positive: Dropout outside of training does nothing.
+func.func @inert_dropout(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1, %mask = "onnx.Dropout"(%0, %none, %none) : (tensor<4xf32>, none, none) -> (tensor<4xf32>, none)
+  %2 = "onnx.Exp"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %2 : tensor<4xf32>
+}
+// CHECK-LABEL: @inert_dropout
+// CHECK: "onnx.FusedOp"(%x)
+// CHECK: op_count = 3 : si64
+
+// -----
+
+// Negative: Dropout while training is random.
+func.func @training_dropout(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %train = onnx.Constant dense<true> : tensor<i1>
+  %0 = "onnx.Neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1, %mask = "onnx.Dropout"(%0, %none, %train) : (tensor<4xf32>, none, tensor<i1>) -> (tensor<4xf32>, none)
+  %2 = "onnx.Exp"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %2 : tensor<4xf32>
+}
+// CHECK-LABEL: @training_dropout
+// CHECK-NOT: onnx.FusedOp

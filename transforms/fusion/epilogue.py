@@ -1,0 +1,251 @@
+"""What joins a product (MatMul, Conv, ...) as its epilogue? Shared by the kinds that are named after one.
+
+    product ──► Add(bias) ──► Gelu ──► Add(residual) ──► y
+
+The epilogue has the product's own shape throughout and one result; inside, values may be read several
+times (an activation spelled out in Div, Erf, Add and Mul). Of two products that meet in an Add, the
+later one takes the Add: the earlier result is there when the later one is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Final, Self, TypeVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f16, f32, f64
+from xdsl.ir import Operation, SSAValue
+from xdsl.traits import IsTerminator
+
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.semantics import scalar_semantics
+from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.fusion.body import externals_of
+from onnxloom.transforms.fusion.conditions import prove_full, to_conditions, to_equalities
+from onnxloom.transforms.fusion.estimate import estimate
+from onnxloom.transforms.fusion.grow import Chain, Step, grow, results_of
+from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+from onnxloom.transforms.fusion.match import Body, Match, Miss
+from onnxloom.transforms.fusion.order import producer_in
+from onnxloom.transforms.fusion.spaces import (
+    Equality,
+    Read,
+    Space,
+    Spaces,
+    broadcast_reads,
+    element_of,
+    shape_of,
+    why_not_aligned,
+)
+
+MAX_INPUTS: Final = 12
+"""Tensors read by one kernel: the factors, then what the epilogue reads."""
+
+ELEMENTS: Final = (bf16, f16, f32, f64)
+"""Element types of the products with a tile kernel."""
+
+PRODUCERS: Final = (
+    onnx.MatMulOp,
+    onnx.GemmOp,
+    onnx.ConvOp,
+    onnx.ConvTransposeOp,
+    onnx.MatMulIntegerOp,
+    onnx.ConvIntegerOp,
+    onnx.QLinearConvOp,
+    onnx.QLinearMatMulOp,
+)
+"""Of two of these that meet in an elementwise op, the later one may take it."""
+
+
+class EpilogueFusion(FusionOpKindHelper, abstract=True):
+    """A product with its epilogue; a kind says which products, of which shape, beside which operands."""
+
+    max_op_count: ClassVar[int] = 32
+    benefit: ClassVar[int] = 100
+
+    op_count: int
+    """Ops of the chain, the product included."""
+
+    @classmethod
+    def unfit_product(cls, op: Operation) -> Miss | None:
+        """Why an op is not a product this kind can compute."""
+        raise NotImplementedError
+
+    @classmethod
+    def product_space(cls, product: Operation, spaces: Spaces) -> Space:
+        """The space of the result of a product that is fit."""
+        raise NotImplementedError
+
+    @classmethod
+    def unfit_operand(cls, product: Operation, read: Read) -> str | None:
+        """Why the kernel cannot read an operand of the epilogue beside the product's result."""
+        raise NotImplementedError
+
+    @classmethod
+    def addend_reads(cls, product: Operation) -> Sequence[Read]:
+        """What the product itself adds to its sums, as the epilogue reads it."""
+        return ()
+
+    @classmethod
+    def detect_if_beneficial(cls, dims: DimAnalysis, anchor: Operation) -> Match[Self] | Miss:
+        problem = cls.unfit_product(anchor)
+        if problem is not None:
+            return problem
+        walk = _Walk(cls, dims, anchor)
+        chain = grow(anchor, walk.join, visit=walk.note_owner)
+        reason = chain.stops[0] if chain.stops else Miss("nothing reads the product")
+        # Not only the longest: a dim that cannot be proven equal may come in with a late op.
+        legal = [step for step in chain.steps if step.open_values == 1 and step.op_count > 1]
+        for step in reversed(legal):
+            match = walk.match(cls, step, chain)
+            if isinstance(match, Match):
+                return match
+            reason = match
+        return reason
+
+    def verify(self, body: Body) -> Miss | None:
+        if len(body.ops) != self.op_count:
+            return Miss(f"the body has {len(body.ops)} ops; expected {self.op_count}")
+        product, *epilogue = body.ops
+        problem = self.unfit_product(product)
+        if problem is not None:
+            return problem
+        if len(body.results) != 1:
+            return Miss(f"the body yields {len(body.results)} values; expected one")
+        if any(operand.owner in set(epilogue) for operand in product.operands):
+            return Miss(f"{product.name} reads a value of its own epilogue")
+        made = {result for op in body.ops for result in op.results}
+        for op in epilogue:
+            problem = _unfit_op(type(self), product, op, made)
+            if problem is not None:
+                return problem
+        reason = why_not_aligned(epilogue, product.results, self.addend_reads(product))
+        if reason is not None:
+            return Miss(reason)
+        spaces = Spaces(to_equalities(self.dim_conditions, body.inputs))
+        spaces.assume(product.results[0], self.product_space(product, spaces))
+        proofs = prove_full(body.ops, [product.results[0], body.results[0]], spaces)
+        return proofs if isinstance(proofs, Miss) else None
+
+
+def unfit_factors(op: Operation, least_rank: int) -> Miss | None:
+    """Why the first two operands and the result of a product are nothing a kernel multiplies."""
+    for factor in op.operands[:2]:
+        shape = shape_of(factor)
+        if shape is None:
+            return Miss(f"{op.name} of a tensor of unknown rank")
+        if len(shape) < least_rank:
+            return Miss(f"{op.name} of a tensor of rank {len(shape)}")
+    left, right = (element_of(factor) for factor in op.operands[:2])
+    if left not in ELEMENTS:
+        return Miss(f"{op.name} of element type {left} has no tile kernel")
+    if left != right:
+        return Miss(f"{op.name} of element types {left} and {right}")
+    if shape_of(op.results[0]) is None:
+        return Miss(f"the rank of the result of {op.name} is not known")
+    return None
+
+
+def _unfit_op(
+    kind: type[EpilogueFusion], product: Operation, op: Operation, made: Iterable[SSAValue]
+) -> Miss | None:
+    """Why an op cannot be in the epilogue, whatever its dims are; `made` are values of the chain."""
+    semantics = scalar_semantics(op)
+    if semantics is None:
+        if op.has_trait(IsTerminator):
+            return Miss("a value of the chain is a result of the graph")
+        if isinstance(op, onnx.FusedOp):
+            return Miss(f"its reader is fused already, as {op.kind.data}")
+        return Miss(f"{op.name} is not elementwise, or has no kernel for these types")
+    reads = broadcast_reads(op, semantics)
+    if reads is None:
+        return Miss(f"the rank of an operand of {op.name} is not known")
+    for read in reads:
+        reason = None if read.value in made else kind.unfit_operand(product, read)
+        if reason is not None:
+            return Miss(f"{op.name} reads {reason}")
+    return None
+
+
+FusionT = TypeVar("FusionT", bound=EpilogueFusion)
+
+
+class _Walk:
+    """What may join the epilogue of one product."""
+
+    def __init__(self, kind: type[EpilogueFusion], dims: DimAnalysis, product: Operation):
+        self.kind = kind
+        self.dims = dims
+        self.product = product
+        self.output = product.results[0]
+        self.owners: dict[Operation, Operation] = {}
+        """Ops after the product that lie in the epilogue of a later product -> that product."""
+
+    def note_owner(self, chain: Chain, op: Operation) -> None:
+        """Follows the elementwise ops on later products."""
+        if isinstance(op, PRODUCERS):
+            self.owners[op] = op
+        elif self.owners and scalar_semantics(op) is not None:
+            owner = self._owner(chain, op)
+            if owner is not None:
+                self.owners[op] = owner
+
+    def join(self, chain: Chain, op: Operation) -> list[Operation] | Miss:
+        made = {result for member in chain.ops for result in member.results}
+        problem = _unfit_op(self.kind, self.product, op, made)
+        if problem is not None:
+            return problem
+        if not self._same_shape(op.results[0], self.output):
+            return Miss(f"the result of {op.name} is not proven to have the shape of the product")
+        owner = self._owner(chain, op)
+        if owner is not None:
+            return Miss(f"{owner.name}, which comes later, may take {op.name} into its own epilogue")
+        for operand in op.operands:
+            if operand not in made and not is_none(operand) and chain.is_late(operand):
+                return Miss(f"an input of {op.name} is made after the chain has been read outside")
+        reason = why_not_aligned([*chain.ops[1:], op], [self.output], self.kind.addend_reads(self.product))
+        if reason is not None:
+            return Miss(reason)
+        if len(chain) + 1 > self.kind.max_op_count:
+            return Miss(f"the chain has {len(chain)} ops already")
+        if chain.input_count_with([op]) > MAX_INPUTS:
+            return Miss(f"{op.name} would give the kernel more than {MAX_INPUTS} inputs")
+        return [op]
+
+    def _owner(self, chain: Chain, op: Operation) -> Operation | None:
+        """The later product in whose epilogue `op` may lie: one of the shape of its result."""
+        for operand in op.operands:
+            producer = producer_in(chain.block, operand)
+            owner = None if producer is None else self.owners.get(producer)
+            if owner is not None and self._same_shape(op.results[0], owner.results[0]):
+                return owner
+        return None
+
+    def _same_shape(self, value: SSAValue, other: SSAValue) -> bool:
+        shape = shape_of(value)
+        if shape is None:
+            return False
+        if shape == shape_of(other) and DYNAMIC_INDEX not in shape:
+            return True
+        return self.dims.same_shape(value, other)
+
+    def match(self, cls: type[FusionT], step: Step, chain: Chain) -> Match[FusionT] | Miss:
+        ops = chain.ops[: step.op_count]
+        results = results_of(ops)
+        spaces = Spaces()
+        spaces.assume(self.output, cls.product_space(self.product, spaces))
+        proofs = prove_full(ops, [self.output, *results], spaces, self.dims)
+        if isinstance(proofs, Miss):
+            return proofs
+        inputs = externals_of(ops).inputs
+        if not _are_of(proofs, inputs):
+            return Miss("that an operand is not larger than the product depends on a dim no input has")
+        benefit = estimate(ops, results)
+        if not benefit.is_worth_it():
+            return Miss(f"not worth it: {benefit}")
+        helper = cls(len(ops), dim_conditions=to_conditions(proofs, inputs))
+        return Match(helper, tuple(ops), tuple(results), benefit, tuple(chain.stops))
+
+
+def _are_of(equalities: Iterable[Equality], inputs: Sequence[SSAValue]) -> bool:
+    return all(value in inputs for equality in equalities for value, _ in equality)
