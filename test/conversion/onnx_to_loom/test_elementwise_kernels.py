@@ -67,8 +67,8 @@ def test_element_types(dtype: str) -> None:
 
 
 def test_scalar_constant_is_part_of_the_kernel() -> None:
-    check_op("Mul", [[normal(3, 4)]], constants={1: np.float32(0.5).reshape(())})
-    check_op("Mul", [[normal(4)]], constants={1: np.float32(0.5).reshape(1, 1)})
+    check_op("Mul", [[normal(3, 4)]], constants={1: np.array(0.5, np.float32)})
+    check_op("Mul", [[normal(4)]], constants={1: np.full((1, 1), 0.5, np.float32)})
 
 
 def test_quantization_parameters_along_an_axis() -> None:

@@ -38,8 +38,8 @@ def test_rows_longer_than_a_block() -> None:
 
 
 def test_average_that_counts_padding() -> None:
-    window = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}
-    check_op("AveragePool", [[normal(1, 2, 5, 6)]], **window)
+    x = normal(1, 2, 5, 6)
+    check_op("AveragePool", [[x]], kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
 
 
 def test_max_pool_keeps_nan_and_handles_integers() -> None:
@@ -75,8 +75,10 @@ def test_triangles(upper: int) -> None:
 
 @pytest.mark.parametrize("name", ["CumSum", "CumProd"])
 def test_running_sums(name: str) -> None:
-    for attrs in ({}, {"reverse": 1}, {"exclusive": 1}, {"exclusive": 1, "reverse": 1}):
-        check_op(name, [[normal(3, 4, 5), np.array(a)] for a in (0, 1, -1)], **attrs)
+    for exclusive in (0, 1):
+        for reverse in (0, 1):
+            cases = [[normal(3, 4, 5), np.array(a)] for a in (0, 1, -1)]
+            check_op(name, cases, exclusive=exclusive, reverse=reverse)
 
 
 @pytest.mark.parametrize(
