@@ -41,6 +41,7 @@ from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.semantics import is_elementwise
 from onnxloom.errors import PassError
 from onnxloom.transforms.fusion.match import Miss
+from onnxloom.transforms.fusion.plugins import blaming_plugin
 
 PLAN_TIME_REASON = "evaluated once per shape key: reads only shapes and constants"
 
@@ -188,7 +189,8 @@ class BlockConverter:
         if lowering is None:
             self._fall_back(op, f"there is no lowering for kind {kind!r}")
             return
-        verified = lowering.helper.verify_and_retrieve_attrs(op)
+        with blaming_plugin(lowering.helper):
+            verified = lowering.helper.verify_and_retrieve_attrs(op)
         if isinstance(verified, Miss):
             self._fall_back(op, str(verified))
             return
@@ -199,7 +201,8 @@ class BlockConverter:
             if conditions and not self._proofs.hold(op, conditions):
                 results = self._conditional(op, lowering, helper, inputs)
             else:
-                results = lowering.lower_verified(op, helper, inputs, self.builder)
+                with blaming_plugin(type(lowering)):
+                    results = lowering.lower_verified(op, helper, inputs, self.builder)
             self._bind_results(op, results)
         if attempt.reason is not None:
             self._fall_back(op, attempt.reason)
@@ -214,7 +217,8 @@ class BlockConverter:
         """Fused where the dim conditions hold, op by op where they do not; decided at plan time."""
         condition = self.builder.insert(loom.DimsEqualOp(inputs, helper.dim_conditions)).results[0]
         fused, unfused = Block(), Block()
-        results = lowering.lower_verified(op, helper, inputs, self.builder.nested(fused))
+        with blaming_plugin(type(lowering)):
+            results = lowering.lower_verified(op, helper, inputs, self.builder.nested(fused))
         fused.add_op(loom.YieldOp.create(operands=results))
         plain = self.nested(unfused)
         plain._inline(op)

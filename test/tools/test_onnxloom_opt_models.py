@@ -167,3 +167,51 @@ def test_reading_from_a_named_pipe(tmp_path: Path) -> None:
         assert driver.stdout is not None
         assert b"func.func @f()" in driver.stdout.read()
     assert driver.returncode == 0
+
+
+RAISING_KIND = """
+from onnxloom.dialects import onnx
+from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+
+class Raising(FusionOpKindHelper):
+    kind = "bad.kind"
+    anchors = (onnx.AddOp,)
+
+    @classmethod
+    def detect_if_beneficial(cls, dims, anchor):
+        raise ValueError("in detection")
+
+    def verify(self, body):
+        return None
+"""
+RAISING_LOWERING = """
+from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
+from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
+
+class Raising(FusedOpKindLowering[ElementwiseFusion]):
+    helper = ElementwiseFusion
+
+    def lower_verified(self, fused_op, helper, inputs, builder):
+        return inputs[7]
+"""
+CHAIN = (
+    '<ir_version: 10, opset_import: ["" : 21]> g (float[4] x) => (float[4] y) { a = Add(x, x) y = Exp(a) }'
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (RAISING_KIND, "Raising: ValueError: in detection (line 11)"),
+        (RAISING_LOWERING, "Raising: IndexError: list index out of range (line 9)"),
+    ],
+)
+def test_plug_in_that_raises_later_is_named_in_one_line(tmp_path: Path, source: str, said: str) -> None:
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(source)
+    onnx.save(onnx.parser.parse_model(CHAIN), tmp_path / "m.onnx")
+    _, error = opt(
+        tmp_path / "m.onnx", "--load-plugin", plugin, "-p", "fuse-ops,convert-onnx-to-loom", code=1
+    )
+    assert f"plug-in {plugin}: {said}" in error
+    assert error.count("\n") == 1

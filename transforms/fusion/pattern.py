@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Match, Miss
+from onnxloom.transforms.fusion.plugins import blaming_plugin
 
 HelperT = TypeVar("HelperT", bound=FusionOpKindHelper)
 
@@ -39,7 +40,8 @@ class FusedPatternForOpKind(RewritePattern, Generic[HelperT]):
         """The match at an op of the module; None when the pattern is not for such an op."""
         if type(op) is not self.anchor or FusionOpKindHelper.is_inside_fused_op(op):
             return None
-        return self.helper.detect_if_beneficial(dims, op)
+        with blaming_plugin(self.helper):
+            return self.helper.detect_if_beneficial(dims, op)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if type(op) is not self.anchor or FusionOpKindHelper.is_inside_fused_op(op):

@@ -172,6 +172,22 @@ def load_plugin(path: str | Path) -> ModuleType:
     return module
 
 
+@contextmanager
+def blaming_plugin(author: type) -> Generator[None]:
+    """Makes an exception from the code of `author`, if that is not part of onnxloom, a PassError naming it.
+
+    Exceptions that are ours say already what they mean.
+    """
+    try:
+        yield
+    except Exception as error:
+        if f"{author.__module__}.".startswith("onnxloom.") or type(error).__module__.startswith("onnxloom."):
+            raise
+        module = sys.modules.get(author.__module__)
+        file = Path(getattr(module, "__file__", None) or author.__module__)
+        raise PassError(f"plug-in {file}: {author.__name__}: {_one_line(error, file)}") from error
+
+
 def _load_entry_point(point: object) -> ModuleType:
     from importlib.metadata import EntryPoint
 
