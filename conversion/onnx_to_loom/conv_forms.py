@@ -9,7 +9,8 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of, sha
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
+from onnxloom.dialects.onnx.access import int_attr, ints_attr, is_none, str_attr
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 
 def conv_window(op: Operation, weights: SSAValue) -> Window:
@@ -39,6 +40,17 @@ def conv_form(op: Operation, builder: KernelBuilder, source: SSAValue, weights: 
         raise Declined("input and weights of a convolution differ in rank")
     window = conv_window(op, weights)
     return Convolution(source, weights, window, int_attr(op, "group"), op.results[0].type)
+
+
+def conv_bias(op: Operation) -> SSAValue | None:
+    """The bias operand of a Conv, None where it is omitted."""
+    return op.operands[2] if len(op.operands) > 2 and not is_none(op.operands[2]) else None
+
+
+def add_bias(s: Scalars, value: Scalar, bias: Scalar | None) -> Scalar:
+    """A sum of products with its channel's bias."""
+    assert bias is not None
+    return s.add(value, s.widen(bias))
 
 
 def channel_operand(builder: KernelBuilder, value: SSAValue, spatial: int) -> SSAValue:

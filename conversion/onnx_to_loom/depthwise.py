@@ -152,6 +152,7 @@ class _Writer:
     ) -> None:
         """`count` neighbouring outputs from `column` of a row (`point` of the plane) on."""
         k, s = self.kernel, self.kernel.scalars
+        fixed = k.load_fixed(self.others, at[3:], self.column_strides)
         with k.loop(count, parallel=True) as lane:
             x = k.add(column, lane)
             total: Scalar | None = None
@@ -163,8 +164,8 @@ class _Writer:
             assert total is not None
             p = k.add(point, lane)
             operands = [
-                k.load(buffer, k.add(start, k.mul(p, stride)))
-                for buffer, start, stride in zip(self.others, at[3:], strides, strict=True)
+                k.load(buffer, k.add(start, k.mul(p, stride))) if held is None else held
+                for buffer, start, stride, held in zip(self.others, at[3:], strides, fixed, strict=True)
             ]
             k.store(self._finish(total, operands), k.outs[0], k.add(at[2], p))
 

@@ -107,6 +107,16 @@ class KernelBody:
         """The element at `offset`."""
         return self.scalars.emit(memref.LoadOp.get(buffer, [offset]))
 
+    def load_fixed(
+        self, buffers: Sequence[SSAValue], offsets: Sequence[Scalar], strides: Sequence[int | None]
+    ) -> list[Scalar | None]:
+        """Before a loop: the elements of the buffers that do not move in it (stride 0), None for others.
+
+        Stores of the loop may alias them as far as a compiler can tell; it would load them each time.
+        """
+        rows = zip(buffers, offsets, strides, strict=True)
+        return [self.load(buffer, at) if stride == 0 else None for buffer, at, stride in rows]
+
     def store(self, value: Scalar, buffer: SSAValue, offset: Scalar) -> None:
         """Writes the element at `offset`."""
         self.builder.insert(memref.StoreOp.get(value, buffer, [offset]))

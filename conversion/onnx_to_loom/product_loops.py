@@ -236,12 +236,15 @@ class ProductLoops:
             c_at, *others_at = (
                 k.add(start, k.mul(i, line[-1])) for start, line in zip(at[2:], self.lines[2:], strict=True)
             )
+            fixed = k.load_fixed(self.others, others_at, self.shape.column_strides)
             with k.loop(count, parallel=True) as j:
                 value = k.load(self.scratch, k.add(scratch_at, j))
                 x = k.add(column, j)
                 operands = [
-                    k.load(buffer, k.add(start, k.mul(x, stride)))
-                    for buffer, start, stride in zip(self.others, others_at, strides, strict=True)
+                    k.load(buffer, k.add(start, k.mul(x, stride))) if held is None else held
+                    for buffer, start, stride, held in zip(
+                        self.others, others_at, strides, fixed, strict=True
+                    )
                 ]
                 k.store(self._finish(value, operands), self.result, k.add(c_at, x))
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, rank_of, shape_of
-from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.dialects.onnx.semantics import ScalarSemantics, element_type, scalar_semantics
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, storage_type
+from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 
 def lower_elementwise(
@@ -25,7 +22,7 @@ def lower_elementwise(
 def lower_body(
     ops: Sequence[Operation],
     results: Sequence[SSAValue],
-    values: dict[SSAValue, SSAValue],
+    values: Mapping[SSAValue, SSAValue],
     builder: KernelBuilder,
 ) -> Sequence[SSAValue]:
     """A chain of elementwise ops as one kernel.
@@ -33,22 +30,14 @@ def lower_body(
     `values` maps the tensors that the chain reads from outside (arguments and constants) to program
     values. Raises Declined where an op has no scalar semantics.
     """
-    reads = _reads(ops)
-    inlined = {tensor: array for tensor in reads if (array := _number(values[tensor])) is not None}
-    if len(inlined) == len(reads):
-        inlined = {}
-    launched = [tensor for tensor in reads if tensor not in inlined]
-    operands = [_aligned(values[tensor], reads[tensor], builder) for tensor in launched]
-    rank = max(rank_of(values[t]) for t in reads)
-    if rank > max(rank_of(v) for v in operands):
-        operands[0] = _with_rank(operands[0], rank, builder)
+    reads = body_operands(ops, values, builder, keep_one=True)
+    operands = list(reads.operands)
+    ranks = [rank_of(values[tensor]) for tensor in (*reads.tensors, *reads.numbers)]
+    if max(ranks) > max(rank_of(v) for v in operands):
+        operands[0] = _with_rank(operands[0], max(ranks), builder)
 
     def body(s: Scalars, scalars: Sequence[Scalar]) -> Sequence[Scalar]:
-        known = dict(zip(launched, scalars, strict=True))
-        for tensor, array in inlined.items():
-            element = element_type(tensor)
-            assert element is not None
-            known[tensor] = s.const(array.item(), storage_type(element))
+        known = reads.scalars(s, scalars)
         builder.apply(s, ops, known)
         return [known[r] for r in results]
 
@@ -56,58 +45,6 @@ def lower_body(
     return builder.map(name, operands, [r.type for r in results], body)
 
 
-def _reads(ops: Sequence[Operation]) -> dict[SSAValue, int]:
-    """The tensors the chain reads from outside, each with the number of dims that follow it.
-
-    That number is 0 where operands broadcast as numpy's do, and more for a one-dimensional operand
-    along one axis.
-    """
-    made: set[SSAValue] = set()
-    reads: dict[SSAValue, int] = {}
-    for op in ops:
-        row = scalar_semantics(op)
-        if row is None:
-            raise Declined(_no_semantics(op))
-        for i in row.reads(op):
-            operand = op.operands[i]
-            trailing = _trailing_dims(op, row, i)
-            if operand in made:
-                if trailing:
-                    raise Declined(f"operand {i} of {op.name} lies along one axis and is made in the chain")
-                continue
-            if reads.setdefault(operand, trailing) != trailing:
-                raise Declined(f"operand {i} of {op.name} is read along two different axes")
-        made.update(op.results)
-    return reads
-
-
-def _no_semantics(op: Operation) -> str:
-    types = ", ".join(str(v.type) for v in (*op.operands[:3], *op.results[:1]))
-    return f"{op.name} has no kernel for this form ({types})"
-
-
-def _trailing_dims(op: Operation, row: ScalarSemantics, operand: int) -> int:
-    axis = row.axis(op, operand)
-    if axis is None:
-        return 0
-    rank = rank_of(op.operands[0])
-    return max(rank - 1 - (axis + rank if axis < 0 else axis), 0)
-
-
-def _aligned(value: SSAValue, trailing: int, builder: KernelBuilder) -> SSAValue:
-    """A one-dimensional tensor along an axis as one that broadcasts there."""
-    if trailing == 0:
-        return value
-    return builder.view(value, [builder.dim(value, 0), *[builder.index(1)] * trailing])
-
-
 def _with_rank(value: SSAValue, rank: int, builder: KernelBuilder) -> SSAValue:
     missing = rank - rank_of(value)
     return builder.view(value, [*[builder.index(1)] * missing, *builder.dims(value)])
-
-
-def _number(value: SSAValue) -> np.ndarray | None:
-    """The array of a constant of one element."""
-    if DYNAMIC_INDEX in shape_of(value) or int(np.prod(shape_of(value))) != 1:
-        return None
-    return program_constant(value)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_body
-from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
 
@@ -27,9 +27,5 @@ class ElementwiseLowering(FusedOpKindLowering[ElementwiseFusion]):
         self, fused_op: FusedOp, helper: ElementwiseFusion, inputs: Sequence[SSAValue], builder: KernelBuilder
     ) -> Sequence[SSAValue]:
         body = helper.retrieve_ops_and_output_values(fused_op)
-        values: dict[SSAValue, SSAValue] = dict(zip(body.inputs, inputs, strict=True))
-        for op in fused_op.body.block.ops:
-            if isinstance(op, onnx.ConstantOp) and op.value is not None:
-                made = builder.insert(loom.ConstantOp(op.value, op.output.type))
-                values[op.output] = made.results[0]
+        values = program_values(fused_op, inputs, builder)
         return lower_body(body.ops, body.results, values, builder)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
-from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand, conv_form
+from onnxloom.conversion.onnx_to_loom.conv_forms import add_bias, channel_operand, conv_form
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects import onnx
@@ -23,7 +23,7 @@ def lower_conv(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
     target = buffer_element(op.results[0].type)
 
     def epilogue(s: Scalars, value: Scalar, others: Sequence[Scalar]) -> Scalar:
-        return s.float_to(s.add(value, s.widen(others[0])), target)
+        return s.float_to(add_bias(s, value, others[0]), target)
 
     form = conv_form(op, builder, source, weights)
     others = [] if bias is None else [channel_operand(builder, bias, form.window.rank)]

@@ -1,4 +1,4 @@
-"""Ops that center and scale: LayerNormalization, RMSNormalization, Instance-, Group-, BatchNormalization."""
+"""Ops that center and scale: LayerNormalization, RMSNormalization, Instance-, GroupNormalization."""
 
 from __future__ import annotations
 
@@ -134,33 +134,5 @@ def lower_channel_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     )  # fmt: skip
 
 
-def lower_batch_norm(
-    op: onnx.BatchNormalizationOp, inputs: Inputs, builder: KernelBuilder
-) -> Sequence[SSAValue]:
-    """Inference: one multiplication and addition per element with statistics that are given."""
-    values = [v for v in inputs if v is not None]
-    if int_attr(op, "training_mode", 0) or len(values) != 5:
-        raise Declined("training-mode BatchNormalization has no kernel")
-    data, *stats = values
-    rank = rank_of(data)
-    one = builder.index(1)
-    views = stats
-    if rank > 2:
-        views = [builder.view(v, [builder.dim(v, 0), *[one] * (rank - 2)]) for v in stats]
-    epsilon = float_attr(op, "epsilon", 1e-5)
-
-    def body(s: Scalars, x: Sequence[Scalar]) -> Sequence[Scalar]:
-        value, scale, bias, mean, variance = (s.widen(v) for v in x)
-        wide = value.type
-        scale, bias, mean, variance = (s.float_to(v, wide) for v in (scale, bias, mean, variance))
-        root = s.unary(xmath.SqrtOp, s.add_const(variance, epsilon))
-        normal = s.mul(s.divf(s.sub(value, mean), root), scale)
-        return [s.float_to(s.add(normal, bias), x[0].type)]
-
-    (result,) = builder.map("batch_norm", [data, *views], [op.results[0].type], body)
-    return [result]
-
-
 layer_norm = lowering(onnx.LayerNormalizationOp, onnx.RMSNormalizationOp)(lower_layer_norm)
 channel_norm = lowering(onnx.InstanceNormalizationOp, onnx.GroupNormalizationOp)(lower_channel_norm)
-batch_norm = lowering(onnx.BatchNormalizationOp)(lower_batch_norm)

@@ -17,12 +17,13 @@ from onnxloom.dialects.onnx.semantics import (
     conversion,
     elementary,
     logical,
+    normalization,
     quantization,
 )
 from onnxloom.dialects.onnx.semantics.scalars import Scalars
 from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, covered, element_type
 
-_FAMILIES = (activation, arithmetic, comparison, conversion, elementary, logical, quantization)
+_FAMILIES = (activation, arithmetic, comparison, conversion, elementary, logical, normalization, quantization)
 
 
 @cache

@@ -45,6 +45,10 @@ class ConvEpilogueFusion(EpilogueFusion):
             return Miss(f"a convolution over {spatial} spatial dims has no kernel")
         if DYNAMIC_INDEX in weights[2:]:
             return Miss("the dims of the convolution window are not known")
+        for name, count in (("strides", spatial), ("dilations", spatial), ("pads", 2 * spatial)):
+            given = ints_attr(op, name)
+            if given and len(given) != count:
+                return Miss(f"{name} of a convolution has {len(given)} entries; expected {count}")
         if _is_explicit(op) and any(pad < 0 for pad in ints_attr(op, "pads") or ()):
             return Miss("negative pads of a convolution have no kernel")
         if any(len(shape_of(read.value) or ()) != 1 for read in cls.addend_reads(op)):

@@ -1,6 +1,8 @@
 """`onnx.matmul_epilogue`: a matrix product and the elementwise ops on its result, tile by tile.
 
     MatMul ──► Add(bias) ──► Gelu ──► Add(residual) ──► y
+
+Batches of the factors broadcast against each other; the last dims of an operand meet rows and columns.
 """
 
 from __future__ import annotations
