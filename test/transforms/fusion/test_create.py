@@ -157,7 +157,7 @@ def test_no_kinds_is_no_fusion():
 
 
 def test_an_unknown_kind_is_an_error_that_lists_the_known_ones():
-    with pytest.raises(PassError, match="'onnx.nothing'; known: onnx.elementwise, onnx.matmul_epilogue"):
+    with pytest.raises(PassError, match="'onnx.nothing'; known: .*onnx.elementwise, "):
         run(chain(2), FuseOpsPass(kinds=("onnx.nothing",)))
 
 
