@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +46,25 @@ class HostRunner:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                evaluator(values)
+                _call(evaluator, values)
         except (OnnxloomError, KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:
             shapes = ", ".join(_describe(values[name]) for name in step.arg_names)
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
             raise ModelError(f"{step.title} cannot be evaluated on ({shapes}): {reason}") from error
+
+
+def _call(evaluator: Callable[[dict[str, Any]], None], values: dict[str, Any]) -> None:
+    """Evaluates a node; one that writes to its inputs is given copies."""
+    try:
+        evaluator(values)
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        copies = {n: v.copy() if is_array(v) and not v.flags.writeable else v for n, v in values.items()}
+        evaluator(copies)
+        values.update((name, value) for name, value in copies.items() if name not in values)
 
 
 def _guarded(value: Any) -> Any:

@@ -126,13 +126,16 @@ def test_threads_that_share_a_session_get_their_own_results() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_can_run_and_compile_shapes(tmp_path: Path) -> None:
     code = f"""
-import os, numpy as np, onnxloom, onnx.parser, threading
+import os, signal, numpy as np, onnxloom, onnx.parser, threading
 model = onnxloom.compile(onnx.parser.parse_model({_text()!r}))
 w = np.eye(64, dtype=np.float32)
 model(np.ones((2, 64), np.float32), w)
-model._engine.lock.acquire()          # as if another thread were filling a plan at the fork
+holder = threading.Thread(target=model._engine.lock.acquire)  # as if it were filling a plan at the fork
+holder.start()
+holder.join()
 pid = os.fork()
 if pid == 0:
+    signal.alarm(20)
     y = model(np.ones((9, 64), np.float32), w)[0]
     os._exit(0 if y.shape == (9, 64) else 1)
 print(os.waitpid(pid, 0)[1])

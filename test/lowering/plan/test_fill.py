@@ -114,6 +114,21 @@ def test_a_chain_of_launches_needs_no_arena_when_memory_is_taken_over() -> None:
     assert root.arena_bytes <= 4096, "intermediates share the memory of the output or of each other"
 
 
+def test_memory_of_a_value_that_is_read_later_is_not_taken_over() -> None:
+    model = compiled(
+        """agraph (float[N] x) => (float[N] y) {
+        a = Relu(x)
+        b = Neg(a)
+        c = Exp(b)
+        y = Add(a, c)
+    }""",
+        opt_level=0,
+    )
+    x = np.linspace(-2, 2, 1000, dtype=np.float32)
+    a = np.maximum(x, 0)
+    np.testing.assert_allclose(model(x)[0], a + np.exp(-a), rtol=1e-6)
+
+
 def test_plans_are_kept_for_a_bounded_number_of_shapes() -> None:
     model = compiled("agraph (float[N] x) => (float[N] y) { y = Relu(x) }")
     for count in range(MAX_CHILDREN + 10):
