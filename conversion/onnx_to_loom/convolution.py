@@ -7,6 +7,7 @@ border (pointwise) is a product over the image as it is.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, ProductLoop
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+MAX_UNROLLED = 16
+"""Windows of more taps are gathered by loops over the taps."""
 
 GENERIC_LANES = 8
 """Elements copied at once for types without a register tile."""
@@ -74,7 +78,7 @@ def build_tap_product(
     depth = space[4]
     panel_type = TensorType(ranked(conv.source.type, "operand").element_type, [DYNAMIC_INDEX])
     panel_size = builder.insert(
-        arith.AddiOp(builder.multiply([depth, builder.index(shape.columns)]), builder.index(SLACK))
+        arith.AddiOp(builder.multiply([depth, builder.index(_row_width(shape))]), builder.index(SLACK))
     ).results[0]
     batch, channels = builder.dim(conv.source, 0), builder.dim(conv.weights, 0)
     outs = [
@@ -183,37 +187,61 @@ class _Taps:
         plane, width = next(extra), next(extra)
         leading = [next(extra) for _ in range(window.rank - 1)]
         strides = [next(extra) for _ in range(window.rank - 1)]
-        last = k.add(column, k.sub(count, k.index(1)))
-        panel = _Panel(
-            _floor(k, column, width),
-            _floor(k, last, width),
-            column,
-            count,
-            width,
-            leading,
-            strides,
-            next(extra),
-        )
-        row_width, taps = k.index(loops.shape.columns), k.index(math.prod(window.kernel))
-        with k.loop(_floor(k, loops.k, taps)) as channel:
-            source = k.add(base, k.mul(channel, plane))
-            self._each_tap(loops, panel, source, k.mul(channel, taps), [])
-        return [Source(k.outs[1], k.index(0), row_width)]
+        first_row = _floor(k, column, width)
+        last_row = _floor(k, k.add(column, k.sub(count, k.index(1))), width)
+        panel = _Panel(first_row, last_row, column, count, width, leading, strides, next(extra))
+        self._pieces(loops, panel, base, plane)
+        return [Source(k.outs[1], k.index(0), k.index(_row_width(loops.shape)))]
 
-    def _each_tap(
-        self, loops: ProductLoops, panel: _Panel, source: Scalar, first: Scalar, tap: list[Scalar]
+    def _pieces(self, loops: ProductLoops, panel: _Panel, base: Scalar, plane: Scalar) -> None:
+        """Copies the panel piece by piece, one per result row, in whole vectors.
+
+        A piece may write past its end: the next one, or the slack of the panel's rows, is there.
+        """
+        k, s = loops.kernel, loops.kernel.scalars
+        lanes = k.index(_lanes(loops.shape))
+        taps = math.prod(self.window.kernel)
+        with k.loop(k.add(panel.last_row, k.index(1)), start=panel.first_row) as row:
+            row_at = k.mul(row, panel.width)
+            start = s.maximum(k.sub(panel.column, row_at), k.index(0))
+            stop = s.minimum(k.sub(k.add(panel.column, panel.count), row_at), panel.width)
+            source = k.add(k.add(base, self._row_offset(k, row, panel)), start)
+            target = k.sub(k.add(row_at, start), panel.column)
+            with k.loop(s.emit(arith.CeilDivSIOp(k.sub(stop, start), lanes))) as v:
+                at = k.mul(v, lanes)
+                with k.loop(_floor(k, loops.k, k.index(taps))) as channel:
+                    channel_at = k.add(k.add(source, at), k.mul(channel, plane))
+                    first = k.mul(channel, k.index(taps * _row_width(loops.shape)))
+                    self._taps(loops, panel, channel_at, k.add(k.add(target, at), first))
+
+    def _taps(self, loops: ProductLoops, panel: _Panel, source: Scalar, target: Scalar) -> None:
+        """One vector of every tap of a channel; unrolled up to MAX_UNROLLED taps."""
+        k, dims = loops.kernel, self.window.kernel
+        if math.prod(dims) <= MAX_UNROLLED:
+            for position, tap in enumerate(itertools.product(*map(range, dims))):
+                at = k.add(target, k.index(position * _row_width(loops.shape)))
+                self._vector(loops, k.add(source, self._tap_offset(k, [k.index(i) for i in tap], panel)), at)
+            return
+        self._loop_taps(loops, panel, source, target, [])
+
+    def _loop_taps(
+        self, loops: ProductLoops, panel: _Panel, source: Scalar, target: Scalar, tap: list[Scalar]
     ) -> None:
-        """Loops over the taps of a channel; `first` is the panel row of the channel's first tap."""
         k, dims = loops.kernel, self.window.kernel
         if len(tap) < len(dims):
             with k.loop(k.index(dims[len(tap)])) as i:
-                self._each_tap(loops, panel, source, first, [*tap, i])
+                self._loop_taps(loops, panel, source, target, [*tap, i])
             return
         position = k.index(0)
         for i, size in zip(tap, dims, strict=True):
             position = k.add(k.mul(position, k.index(size)), i)
-        target = k.mul(k.add(first, position), k.index(loops.shape.columns))
-        self._gather(loops, panel, k.add(source, self._tap_offset(k, tap, panel)), target)
+        at = k.add(target, k.mul(position, k.index(_row_width(loops.shape))))
+        self._vector(loops, k.add(source, self._tap_offset(k, tap, panel)), at)
+
+    def _vector(self, loops: ProductLoops, source: Scalar, target: Scalar) -> None:
+        k = loops.kernel
+        with k.loop(k.index(_lanes(loops.shape)), parallel=True) as lane:
+            k.store(k.load(loops.rhs, k.add(source, lane)), k.outs[1], k.add(target, lane))
 
     def _tap_offset(self, k: KernelBody, tap: Sequence[Scalar], panel: _Panel) -> Scalar:
         """Offset of a tap from its window's first element."""
@@ -228,26 +256,6 @@ class _Taps:
         phase = k.scalars.emit(arith.RemSIOp(across, stride))
         return k.add(offset, k.add(k.mul(phase, panel.columns), _floor(k, across, stride)))
 
-    def _gather(self, loops: ProductLoops, panel: _Panel, source: Scalar, target: Scalar) -> None:
-        """One tap of all columns of a panel: a piece per result row, in whole vectors.
-
-        A piece may write past its end: what follows is written later.
-        """
-        k, s = loops.kernel, loops.kernel.scalars
-        lanes = k.index(GENERIC_LANES if loops.shape.tile is None else loops.shape.tile.lanes)
-        with k.loop(k.add(panel.last_row, k.index(1)), start=panel.first_row) as row:
-            row_at = k.mul(row, panel.width)
-            start = s.maximum(k.sub(panel.column, row_at), k.index(0))
-            stop = s.minimum(k.sub(k.add(panel.column, panel.count), row_at), panel.width)
-            source_at = k.add(k.add(source, self._row_offset(k, row, panel)), start)
-            target_at = k.add(target, k.sub(k.add(row_at, start), panel.column))
-            vectors = s.emit(arith.CeilDivSIOp(k.sub(stop, start), lanes))
-            with k.loop(vectors) as v:
-                at = k.mul(v, lanes)
-                with k.loop(lanes, parallel=True) as lane:
-                    j = k.add(at, lane)
-                    k.store(k.load(loops.rhs, k.add(source_at, j)), k.outs[1], k.add(target_at, j))
-
     def _row_offset(self, k: KernelBody, row: Scalar, panel: _Panel) -> Scalar:
         """Offset in the image of the first window of a result row."""
         offset = k.index(0)
@@ -257,6 +265,16 @@ class _Taps:
             offset = k.add(offset, k.mul(index, step))
             row = row if i == 0 else _floor(k, row, panel.leading[i])
         return offset
+
+
+def _lanes(shape: Shape) -> int:
+    """Elements copied at once."""
+    return GENERIC_LANES if shape.tile is None else shape.tile.lanes
+
+
+def _row_width(shape: Shape) -> int:
+    """Elements from one row of a panel to the next: its columns, and slack for whole vectors."""
+    return shape.columns + _lanes(shape)
 
 
 def _floor(k: KernelBody, value: Scalar, step: Scalar) -> Scalar:

@@ -48,7 +48,11 @@ def mark_access(instruction: ir.Instruction, groups: list[MetadataNode]) -> None
 
 
 def mark_parallel(back_edge: ir.Instruction, group: MetadataNode) -> None:
-    """Declares the loop of `back_edge` parallel in the accesses of `group`."""
+    """Declares the loop of `back_edge` parallel in the accesses of `group`.
+
+    A loop of few iterations would be unrolled to scalar code before the vectoriser sees it.
+    """
     module = back_edge.module
     accesses = module.add_metadata([ir.MetaDataString(module, "llvm.loop.parallel_accesses"), group])
-    back_edge.set_metadata("llvm.loop", MetadataNode(module, (accesses,), with_self=True))
+    whole = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
+    back_edge.set_metadata("llvm.loop", MetadataNode(module, (accesses, whole), with_self=True))
