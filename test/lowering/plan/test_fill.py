@@ -119,14 +119,14 @@ def test_memory_of_a_value_that_is_read_later_is_not_taken_over() -> None:
         """agraph (float[N] x) => (float[N] y) {
         a = Relu(x)
         b = Neg(a)
-        c = Exp(b)
-        y = Add(a, c)
+        s = ReduceSum(a)
+        y = Add(b, s)
     }""",
         opt_level=0,
     )
     x = np.linspace(-2, 2, 1000, dtype=np.float32)
     a = np.maximum(x, 0)
-    np.testing.assert_allclose(model(x)[0], a + np.exp(-a), rtol=1e-6)
+    np.testing.assert_allclose(model(x)[0], a.sum() - a, rtol=1e-5)
 
 
 def test_plans_are_kept_for_a_bounded_number_of_shapes() -> None:
