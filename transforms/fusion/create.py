@@ -23,7 +23,7 @@ from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Match, Miss
 from onnxloom.transforms.fusion.order import BlockOrder
 from onnxloom.transforms.fusion.pattern import FusedPatternForOpKind
-from onnxloom.transforms.fusion.plugins import current_registry
+from onnxloom.transforms.fusion.plugins import blaming_plugin, current_registry
 from onnxloom.transforms.fusion.report import Decline, FusedChain, FusionReport, Reason, chain_of, describe
 
 Helper: TypeAlias = type[FusionOpKindHelper]
@@ -137,7 +137,8 @@ class _Creation:
         for candidate in sorted(winners, key=lambda c: c.key[2:]):
             chain = chain_of(candidate.match, candidate.anchor)
             rewriter = PatternRewriter(candidate.anchor)
-            fused = candidate.match.helper.fuse(candidate.match, rewriter, self.order)
+            with blaming_plugin(type(candidate.match.helper)):
+                fused = candidate.match.helper.fuse(candidate.match, rewriter, self.order)
             if isinstance(fused, Miss):
                 self.misses.setdefault(candidate.anchor, {})[candidate.match.helper.kind] = fused
                 failed.append(candidate)

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from onnxloom.errors import PassError
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Match, Miss
@@ -41,7 +42,13 @@ class FusedPatternForOpKind(RewritePattern, Generic[HelperT]):
         if type(op) is not self.anchor or FusionOpKindHelper.is_inside_fused_op(op):
             return None
         with blaming_plugin(self.helper):
-            return self.helper.detect_if_beneficial(dims, op)
+            found: Any = self.helper.detect_if_beneficial(dims, op)
+        if not isinstance(found, Match | Miss):
+            raise PassError(
+                f"{self.helper.__name__}.detect_if_beneficial gives a {type(found).__name__}; "
+                "expected a Match or a Miss"
+            )
+        return found  # pyright: ignore[reportUnknownVariableType]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if type(op) is not self.anchor or FusionOpKindHelper.is_inside_fused_op(op):

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import PassError
 from onnxloom.transforms.fusion import plugins
+from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
 from onnxloom.transforms.fusion.plugins import (
     KindRegistry,
@@ -40,6 +42,13 @@ class Mine(FusionOpKindHelper):
     def verify(self, body):
         return None
 """
+
+
+NEG = """
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "onnx.Neg"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %0 : tensor<4xf32>
+}"""
 
 
 def write(path: Path, kind: str = "demo.mine") -> Path:
@@ -167,3 +176,37 @@ def test_a_registry_in_use_is_seen_by_this_block_only():
     with use_registry(KindRegistry((ElementwiseFusion,))):
         assert names() == {"onnx.elementwise"}
     assert len(names()) > 1
+
+
+def test_a_kind_that_raises_at_work_is_one_line_that_names_file_and_line(tmp_path: Path):
+    path = tmp_path / "raises_later.py"
+    path.write_text(
+        GOOD.replace("{kind}", "demo.raises").replace('return Miss("never")', "return anchor.nothing")
+    )
+    line = path.read_text().splitlines().index("        return anchor.nothing") + 1
+    with use_plugins([path]), pytest.raises(PassError, match="AttributeError") as caught:
+        FuseOpsPass().apply(make_context(), parse_module(NEG))
+    message = str(caught.value)
+    assert str(path) in message and f"line {line}" in message and "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "answer, words",
+    [
+        ("True", "bool"),
+        ("None", "NoneType"),
+    ],
+)
+def test_an_answer_that_is_neither_match_nor_miss_is_an_error(tmp_path: Path, answer: str, words: str):
+    path = tmp_path / "answers.py"
+    path.write_text(GOOD.replace("{kind}", "demo.answers").replace('Miss("never")', answer))
+    with use_plugins([path]), pytest.raises(PassError, match=f"Mine.detect_if_beneficial .*{words}"):
+        FuseOpsPass().apply(make_context(), parse_module(NEG))
+
+
+def test_a_parameter_of_the_wrong_type_is_one_line_that_names_the_file(tmp_path: Path):
+    path = tmp_path / "wrong.py"
+    text = GOOD.replace("{kind}", "demo.wrong").replace("import Miss", "import Match")
+    path.write_text(text.replace('Miss("never")', "Match(cls('wide'), [anchor], anchor.results)"))
+    with use_plugins([path]), pytest.raises(PassError, match="plug-in .*wrong.py: Mine: "):
+        FuseOpsPass().apply(make_context(), parse_module(NEG))
