@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from onnxloom.dialects.loom.axis_space import AxisSplitOp, SqueezeDimsOp
+from onnxloom.dialects.loom.axis_space import AxisSplitOp, ScaledDimOp, SqueezeDimsOp
 from onnxloom.dialects.loom.conv_space import ConvSpaceOp, ImageSpaceOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
 from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
@@ -51,7 +51,7 @@ LOOM = Dialect(
         MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
-        AxisSplitOp, SqueezeDimsOp,
+        AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
     ],
     [],
 )  # fmt: skip
@@ -87,6 +87,7 @@ __all__ = [
     "ReductionSpaceOp",
     "ReshapeSizesOp",
     "ReturnOp",
+    "ScaledDimOp",
     "ScanOp",
     "SliceSpaceOp",
     "SplitSpaceOp",

@@ -14,9 +14,12 @@ Array = npt.NDArray[Any]
 def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
     """A matrix as column panels: `[..., K, N]` -> `[..., ceil(N / columns), K, columns]`, zero-padded.
 
-    Params: `columns`, the panel width; `transposed`, 1 if the last two dims of `source` are `[N, K]`.
+    Params: `columns`, the panel width; `transposed`, 1 if the last two dims of `source` are `[N, K]`;
+    `flat`, 1 if the leading dims of `source` are one dim.
     """
     columns = params["columns"]
+    if params.get("flat", 0):
+        source = source.reshape(-1, source.shape[-1])
     matrix = np.swapaxes(source, -1, -2) if params.get("transposed", 0) else source
     *batch, k, n = matrix.shape
     panels = -(-n // columns)
@@ -30,7 +33,21 @@ def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
     return packed
 
 
-PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {"gemm_panels": gemm_panels}
+def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
+    """Recurrence weights as panels per gate, transposed and zero-padded.
+
+    `[directions, gates * hidden, hidden]` -> `[directions, gates, panels, hidden, columns]`. Params: `gates`;
+    `columns`, the panel width.
+    """
+    hidden = source.shape[-1]
+    gates = source.reshape(source.shape[0], params["gates"], hidden, hidden)
+    return gemm_panels(gates, {"columns": params["columns"], "transposed": 1})
+
+
+PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
+    "gemm_panels": gemm_panels,
+    "recurrent_gates": recurrent_gates,
+}
 
 
 def pack(layout: str, source: Array, params: Mapping[str, int]) -> Array:
