@@ -6,6 +6,7 @@ into scratch memory, unless its rows can be read where they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,11 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     buffer_element,
+    is_plan_known,
     program_constant,
     rank_of,
     ranked,
+    shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
@@ -81,7 +84,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     panels: Panels
     if shape.tile is None:
         panels = _InPlace()
-    elif rank_of(rhs) == 2 and program_constant(rhs) is not None:
+    elif rank_of(rhs) == 2 and _packable(rhs):
         rhs = _pack(builder, rhs, shape.columns, product.trans_rhs)
         panels = _Packed()
     else:
@@ -96,6 +99,20 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     return builder.launch(kernel, ins, outs, list(space))[0]
 
 
+def _packable(rhs: SSAValue) -> bool:
+    """Whether a matrix is known at plan time: a constant, or all of one whose leading dims are merged."""
+    if not isinstance(rhs.owner, loom.ViewOp):
+        return program_constant(rhs) is not None
+    if DYNAMIC_INDEX in shape_of(rhs):
+        return False
+    source = rhs.owner.source
+    return is_plan_known(source) and shape_of(source)[-1] == shape_of(rhs)[-1] and _same_size(source, rhs)
+
+
+def _same_size(a: SSAValue, b: SSAValue) -> bool:
+    return math.prod(shape_of(a)) == math.prod(shape_of(b)) and DYNAMIC_INDEX not in shape_of(a)
+
+
 def _pack(builder: KernelBuilder, rhs: SSAValue, columns: int, transposed: bool) -> SSAValue:
     type_ = ranked(rhs.type, "operand")
     k, n = reversed(type_.get_shape()) if transposed else type_.get_shape()
@@ -104,6 +121,9 @@ def _pack(builder: KernelBuilder, rhs: SSAValue, columns: int, transposed: bool)
         "columns": IntegerAttr(columns, i64),
         "transposed": IntegerAttr(int(transposed), i64),
     }
+    if isinstance(rhs.owner, loom.ViewOp):
+        params["flat"] = IntegerAttr(1, i64)
+        rhs = rhs.owner.source
     return builder.insert(loom.PackOp(rhs, "gemm_panels", params, packed)).results[0]
 
 

@@ -1,0 +1,198 @@
+"""How is a recurrent op put together? One matrix product for X, then one kernel per direction.
+
+`X @ W` of all time steps and directions is an ordinary product; the kernels of `recurrent_loops.py` walk
+the time steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, UnrankedTensorType, i64
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    index_value,
+    is_plan_known,
+    shape_of,
+)
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
+from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
+from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, RecurrentLoops
+from onnxloom.dialects import loom
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A recurrent op in terms of program-level tensors, None for what it omits."""
+
+    name: str
+    gates: int
+    hidden: int
+    batch_first: bool
+    backwards: Sequence[bool]
+    """One entry per direction."""
+    cells: Sequence[tuple[str, Cell]]
+    """Per direction a name, equal for equal cells, and what it computes."""
+    x: SSAValue
+    w: SSAValue
+    r: SSAValue
+    bias: SSAValue | None
+    lengths: SSAValue | None
+    initial: Sequence[SSAValue | None]
+    """One entry per state."""
+    peepholes: SSAValue | None
+    wants_y: bool
+
+
+def build_recurrence(builder: KernelBuilder, op: Recurrence) -> Sequence[SSAValue | None]:
+    """Y (None if not wanted) and the final states.
+
+    Raises:
+        Declined: the element type has no kernel, or the number of hidden units is not known.
+    """
+    return _Assembly(builder, op).build()
+
+
+class _Assembly:
+    """The sizes of one recurrent op, and what is made of them."""
+
+    def __init__(self, builder: KernelBuilder, op: Recurrence):
+        self.builder, self.op = builder, op
+        self.element = buffer_element(op.w.type)
+        tile = tile_of(builder.kernels.target, self.element)
+        if tile is None:
+            raise Declined(f"recurrent kernels do not compute with {self.element}")
+        directions = len(op.backwards)
+        self.layout = Layout(op.gates, op.hidden, directions, op.batch_first, tile)
+        time_axis, batch_axis = (1, 0) if op.batch_first else (0, 1)
+        self.time, self.batch = self._dim(op.x, time_axis), self._dim(op.x, batch_axis)
+        self.directions, self.hidden = builder.index(directions), builder.index(op.hidden)
+
+    def _dim(self, value: SSAValue, axis: int) -> SSAValue:
+        if isinstance(value.type, TensorType):
+            return self.builder.dim(value, axis)
+        return self.builder.insert(loom.DimOp(value, axis)).results[0]
+
+    def _as(self, value: SSAValue, *dims: SSAValue) -> SSAValue:
+        """The value under the dims the kernel reads it with; checks, at plan time, that it holds them."""
+        shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
+        return self.builder.view(value, dims, TensorType(_element_type(value), shape))
+
+    def _optional(self, value: SSAValue | None, *dims: SSAValue) -> SSAValue | None:
+        return None if value is None else self._as(value, *dims)
+
+    def _empty(self, *dims: SSAValue) -> SSAValue:
+        shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
+        return self.builder.empty(TensorType(_element_type(self.op.w), shape), dims)
+
+    def build(self) -> Sequence[SSAValue | None]:
+        """All launches; gives Y and the final states."""
+        op, builder, layout = self.op, self.builder, self.layout
+        states_dims = [self.directions, self.batch, self.hidden]
+        y_dims = [self.time, self.directions, self.batch, self.hidden]
+        if op.batch_first:
+            states_dims = [self.batch, self.directions, self.hidden]
+            y_dims = [self.batch, self.time, self.directions, self.hidden]
+        per_direction = layout.gates * layout.hidden
+        ins = {
+            "projected": self._projected(),
+            "weights": self._recurrence_weights(),
+            "bias": self._optional(op.bias, self.directions, builder.index(2 * per_direction)),
+            "lengths": self._optional(op.lengths, self.batch),
+            **{f"initial{i}": self._optional(v, *states_dims) for i, v in enumerate(op.initial)},
+            "peepholes": self._optional(op.peepholes, self.directions, builder.index(3 * layout.hidden)),
+        }
+        outs = {
+            **({"y": self._empty(*y_dims)} if op.wants_y else {}),
+            **{f"state{i}": self._empty(*states_dims) for i in range(len(op.initial))},
+            "gates": self._empty(builder.multiply([self.batch, builder.index(per_direction)])),
+        }
+        given = {name: value for name, value in ins.items() if value is not None}
+        filled = self._launches(given, outs)
+        return [filled.get("y"), *(filled[f"state{i}"] for i in range(len(op.initial)))]
+
+    def _projected(self) -> SSAValue:
+        """X @ W of all time steps, `[time, batch (or batch, time), direction * gate * hidden]`."""
+        op, builder, layout = self.op, self.builder, self.layout
+        x = self._as(op.x, *(self._dim(op.x, axis) for axis in range(3)))
+        columns = builder.index(layout.directions * layout.gates * layout.hidden)
+        w = self._as(op.w, columns, self._dim(op.w, 2))
+        type_ = TensorType(_element_type(op.w), [*shape_of(x)[:2], shape_of(w)[0]])
+        return build_gemm(builder, f"{op.name}_inputs", Product(x, w, type_, trans_rhs=True))
+
+    def _recurrence_weights(self) -> SSAValue:
+        """R as panels, packed at plan time where it is known then."""
+        builder, layout, r = self.builder, self.layout, self.op.r
+        dims = [layout.directions, layout.gates, layout.panels, layout.hidden, layout.columns]
+        type_ = TensorType(_element_type(r), dims)
+        if is_plan_known(r):
+            params: dict[str, Attribute] = {
+                "gates": IntegerAttr(layout.gates, i64),
+                "columns": IntegerAttr(layout.columns, i64),
+            }
+            return builder.insert(loom.PackOp(r, "recurrent_gates", params, type_)).results[0]
+        blocks, hidden = builder.index(layout.directions * layout.gates), builder.index(layout.hidden)
+        source = self._as(r, blocks, hidden, hidden)
+        k = builder.kernel("pack_recurrent", [source], [type_], 1)
+        _write_packing(k, layout, self.element)
+        return builder.launch(
+            k, [source], [builder.empty(type_, [builder.index(d) for d in dims])], [blocks]
+        )[0]
+
+    def _launches(self, ins: dict[str, SSAValue], outs: dict[str, SSAValue]) -> dict[str, SSAValue]:
+        """One launch per direction; each fills its part of the outputs."""
+        builder, op = self.builder, self.op
+        for number, backwards in enumerate(op.backwards):
+            k = builder.kernel(op.name, list(ins.values()), [v.type for v in outs.values()], 4)
+            self._write(k, list(ins), list(outs), op.cells[number][1])
+            sizes = [self.time, self.batch, builder.index(number), builder.index(int(backwards))]
+            results = builder.launch(k, list(ins.values()), list(outs.values()), sizes)
+            outs = dict(zip(outs, results, strict=True))
+        return outs
+
+    def _write(self, k: KernelBody, ins: Sequence[str], outs: Sequence[str], cell: Cell) -> None:
+        buffer = {**dict(zip(ins, k.ins, strict=True)), **dict(zip(outs, k.outs, strict=True))}
+        states = range(len(self.op.initial))
+        buffers = Buffers(
+            buffer["projected"],
+            buffer["weights"],
+            buffer.get("bias"),
+            buffer.get("lengths"),
+            tuple(buffer.get(f"initial{i}") for i in states),
+            buffer.get("peepholes"),
+            buffer.get("y"),
+            tuple(buffer[f"state{i}"] for i in states),
+            buffer["gates"],
+        )
+        loops = RecurrentLoops(k, self.layout, buffers, index_value(self.batch))
+        with loops.steps() as step:
+            cell.step(step)
+
+
+def _element_type(value: SSAValue) -> Attribute:
+    if not isinstance(value.type, (TensorType, UnrankedTensorType)):
+        raise Declined("an operand is no tensor")
+    return cast("TensorType[Attribute] | UnrankedTensorType[Attribute]", value.type).element_type
+
+
+def _write_packing(k: KernelBody, layout: Layout, element: Attribute) -> None:
+    """What the packing function `recurrent_gates` does, for weights that are computed."""
+    hidden, columns = k.index(layout.hidden), k.index(layout.columns)
+    with k.loop(k.sizes[0]) as block, k.loop(k.index(layout.panels)) as p, k.loop(hidden) as depth:
+        first = k.mul(p, columns)
+        count = k.scalars.minimum(columns, k.sub(hidden, first))
+        target = k.mul(k.at(k.at(block, k.index(layout.panels), p), hidden, depth), columns)
+        source = k.add(k.mul(k.at(block, hidden, first), hidden), depth)
+        zero = k.scalars.const(0.0, element)
+        with k.loop(count) as j:
+            k.store(k.load(k.ins[0], k.add(source, k.mul(j, hidden))), k.outs[0], k.add(target, j))
+        with k.loop(columns, start=count, parallel=True) as j:
+            k.store(zero, k.outs[0], k.add(target, j))

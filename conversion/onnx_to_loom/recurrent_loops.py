@@ -1,0 +1,283 @@
+"""Which loops does a recurrent op run? All time steps of one direction, in one kernel.
+
+The products of X and W are there already. Per step the old states are multiplied with R, register tile
+by register tile, into a scratch row of gates per batch entry; then the cell computes elementwise.
+Final states live in their output buffers from the first step on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
+from onnxloom.dialects.loom.target import GemmTile
+from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are in the buffers of a recurrent op; all numbers are known at compile time."""
+
+    gates: int
+    hidden: int
+    directions: int
+    batch_first: bool
+    """X and Y are `[batch, time, ..]`, states `[batch, direction, hidden]`."""
+    tile: GemmTile
+
+    @property
+    def columns(self) -> int:
+        """Width of a panel of packed R. Two tiles: one row at a time needs more sums in flight."""
+        return 2 * self.tile.columns
+
+    @property
+    def panels(self) -> int:
+        """Panels per gate of packed R, `[direction, gate, panel, hidden, columns]`."""
+        return -(-self.hidden // self.columns)
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The kernel's buffers; None for what the op omits."""
+
+    projected: SSAValue
+    weights: SSAValue
+    bias: SSAValue | None
+    lengths: SSAValue | None
+    initial: tuple[SSAValue | None, ...]
+    peepholes: SSAValue | None
+    y: SSAValue | None
+    states: tuple[SSAValue, ...]
+    gates: SSAValue
+    """Scratch, `[batch, gate, hidden]`."""
+
+
+class RecurrentLoops:
+    """Writes the kernel of one direction. Sizes: time, batch, direction, 1 if backwards else 0."""
+
+    def __init__(self, k: KernelBody, layout: Layout, buffers: Buffers, batch: int | None):
+        """`batch` is the batch size where it is known."""
+        self.k, self.layout, self.buffers, self.known_batch = k, layout, buffers, batch
+        self.time, self.batch, self.direction, self.backwards = k.sizes
+        self.hidden = k.index(layout.hidden)
+        self.row_of_gates = k.index(layout.gates * layout.hidden)
+
+    @contextmanager
+    def steps(self) -> Generator[TimeStep]:
+        """Sets the states to their initial values, then loops over time."""
+        k = self.k
+        self._start()
+        with k.loop(self.time) as number:
+            yield TimeStep(self, number)
+
+    def state_at(self, b: Scalar) -> Scalar:
+        """Offset of the state of a batch entry."""
+        k = self.k
+        if self.layout.batch_first:
+            return k.mul(k.at(b, k.index(self.layout.directions), self.direction), self.hidden)
+        return k.mul(k.at(self.direction, self.batch, b), self.hidden)
+
+    def _start(self) -> None:
+        k = self.k
+        with k.loop(self.batch) as b:
+            at = self.state_at(b)
+            for initial, state in zip(self.buffers.initial, self.buffers.states, strict=True):
+                with k.loop(self.hidden, parallel=True) as j:
+                    place = k.add(at, j)
+                    zero = k.scalars.const(0.0, _element(state))
+                    k.store(zero if initial is None else k.load(initial, place), state, place)
+
+
+class TimeStep:
+    """One time step of all batch entries."""
+
+    def __init__(self, loops: RecurrentLoops, number: Scalar):
+        self.loops, self.k, self.layout, self.number = loops, loops.k, loops.layout, number
+
+    def product(self, first: int, count: int, of_gate: int | None = None) -> None:
+        """Scratch of gates `first` .. = state @ R; with `of_gate`, that gate's scratch instead of state."""
+        k, loops = self.k, self.loops
+        if loops.known_batch is not None:
+            self._panels(first, count, of_gate, single=loops.known_batch == 1)
+            return
+        alone = k.scalars.cmp("eq", loops.batch, k.index(1))
+        with k.branch(alone) as (one, several):
+            for block, single in ((one, True), (several, False)):
+                with k.inside(block):
+                    self._panels(first, count, of_gate, single)
+
+    def _panels(self, first: int, count: int, of_gate: int | None, single: bool) -> None:
+        k, layout = self.k, self.layout
+        base = k.at(self.loops.direction, k.index(layout.gates), k.index(first))
+        with k.loop(k.index(count)) as g, k.loop(k.index(layout.panels)) as p:
+            place = k.at(k.add(base, g), k.index(layout.panels), p)
+            panel = k.mul(place, k.index(layout.hidden * layout.columns))
+            column = k.mul(p, k.index(layout.columns))
+            target = k.at(k.add(k.index(first), g), self.loops.hidden, column)
+            left = k.sub(self.loops.hidden, column)
+            for width in self._widths(single):
+                if width:
+                    self._beyond_first(of_gate, panel, target, left, width)
+                else:
+                    self._tile(of_gate, panel, target, left, single)
+
+    def _widths(self, single: bool) -> Iterator[int]:
+        """First columns, within a panel, of the tiles that cover it."""
+        yield 0
+        if not single and self.layout.hidden > self.layout.tile.columns:
+            yield self.layout.tile.columns
+
+    def _beyond_first(
+        self, of_gate: int | None, panel: Scalar, target: Scalar, left: Scalar, width: int
+    ) -> None:
+        k, begin = self.k, self.k.index(width)
+        with k.branch(k.scalars.cmp("gt", left, begin)) as (then, _), k.inside(then):
+            self._tile(of_gate, k.add(panel, begin), k.add(target, begin), k.sub(left, begin), False)
+
+    def _tile(self, of_gate: int | None, panel: Scalar, target: Scalar, left: Scalar, single: bool) -> None:
+        """The tiles of one panel for all batch entries."""
+        k, loops, layout, tile = self.k, self.loops, self.layout, self.layout.tile
+        if single:
+            tile = GemmTile(1, 2 * tile.vectors, tile.lanes)
+        count = k.scalars.minimum(left, k.index(tile.columns))
+        gates = loops.buffers.gates
+        if of_gate is not None:
+            source, source_row = gates, loops.row_of_gates
+        else:
+            source = loops.buffers.states[0]
+            source_row = k.index(layout.hidden * (layout.directions if layout.batch_first else 1))
+        height = k.index(tile.rows)
+        groups = k.scalars.emit(arith.CeilDivSIOp(loops.batch, height))
+        with k.loop(k.index(1) if single else groups) as group:
+            b = k.mul(group, height)
+            rows = k.scalars.minimum(height, k.sub(loops.batch, b))
+            row = k.mul(b, loops.row_of_gates)
+            source_at = loops.state_at(b) if of_gate is None else k.add(row, k.index(of_gate * layout.hidden))
+            offsets = [source_at, source_row, k.index(1), panel, k.index(layout.columns)]
+            offsets += [k.add(row, target), loops.row_of_gates, loops.hidden, rows, count]
+            args = [source, loops.buffers.weights, gates, *offsets]
+            k.builder.insert(gemm_tile_op(tile, _element(gates), args))
+
+    @contextmanager
+    def rows(self, pad: bool = True) -> Generator[BatchRow]:
+        """Loops over the batch entries that are not over yet; `pad` zeroes Y of the others."""
+        k, loops = self.k, self.loops
+        s, lengths = k.scalars, loops.buffers.lengths
+        with k.loop(loops.batch) as b:
+            if lengths is None:
+                yield BatchRow(self, b, self._moment(loops.time))
+            else:
+                # No length may reach beyond the buffers.
+                length = s.minimum(k.to_index(k.load(lengths, b)), loops.time)
+                with k.branch(s.cmp("lt", self.number, length)) as (then, over):
+                    with k.inside(then):
+                        yield BatchRow(self, b, self._moment(length))
+                    if pad:
+                        with k.inside(over):
+                            BatchRow(self, b, self.number).pad()
+
+    def _moment(self, length: Scalar) -> Scalar:
+        """The index along time, counted from the end where the direction is backwards."""
+        k = self.k
+        from_end = k.sub(k.sub(length, k.index(1)), self.number)
+        backwards = k.scalars.cmp("eq", self.loops.backwards, k.index(1))
+        return k.scalars.select(backwards, from_end, self.number)
+
+
+class BatchRow:
+    """One batch entry at one time step."""
+
+    def __init__(self, step: TimeStep, b: Scalar, moment: Scalar):
+        self.step, self.b = step, b
+        k, loops, layout = step.k, step.loops, step.layout
+        self.k, self.loops = k, loops
+        directions = k.index(layout.directions)
+        if layout.batch_first:
+            entry = k.at(b, loops.time, moment)
+            self._y_at = k.mul(k.at(entry, directions, loops.direction), loops.hidden)
+        else:
+            entry = k.at(moment, loops.batch, b)
+            line = k.at(moment, directions, loops.direction)
+            self._y_at = k.mul(k.at(line, loops.batch, b), loops.hidden)
+        self._projected_at = k.mul(k.at(entry, directions, loops.direction), loops.row_of_gates)
+        self._scratch_at = k.mul(b, loops.row_of_gates)
+        self._state_at = loops.state_at(b)
+        self._bias_at = k.mul(loops.direction, k.index(2 * layout.gates * layout.hidden))
+
+    @contextmanager
+    def columns(self) -> Generator[Scalar]:
+        """Loops over the hidden units, which do not depend on each other."""
+        with self.k.loop(self.loops.hidden, parallel=True) as j:
+            yield j
+
+    def _of_gate(self, number: int, j: Scalar) -> Scalar:
+        return self.k.add(self.k.index(number * self.step.layout.hidden), j)
+
+    def projected(self, number: int, j: Scalar) -> Scalar:
+        """The part of a gate that comes from X: X W + Wb."""
+        k = self.k
+        value = k.load(self.loops.buffers.projected, k.add(self._projected_at, self._of_gate(number, j)))
+        return self._with_bias(value, number, j)
+
+    def recurrent(self, number: int, j: Scalar) -> Scalar:
+        """The part of a gate that comes from the state: h R + Rb."""
+        return self._with_bias(self.scratch(number, j), self.step.layout.gates + number, j)
+
+    def gate(self, number: int, j: Scalar) -> Scalar:
+        """X W + Wb + h R + Rb."""
+        return self.k.scalars.add(self.projected(number, j), self.recurrent(number, j))
+
+    def _with_bias(self, value: Scalar, number: int, j: Scalar) -> Scalar:
+        k, bias = self.k, self.loops.buffers.bias
+        if bias is None:
+            return value
+        return k.scalars.add(value, k.load(bias, k.add(self._bias_at, self._of_gate(number, j))))
+
+    def scratch(self, number: int, j: Scalar) -> Scalar:
+        """What the scratch memory of a gate holds."""
+        return self.k.load(self.loops.buffers.gates, self.k.add(self._scratch_at, self._of_gate(number, j)))
+
+    def set_scratch(self, number: int, j: Scalar, value: Scalar) -> None:
+        """Writes the scratch memory of a gate."""
+        place = self.k.add(self._scratch_at, self._of_gate(number, j))
+        self.k.store(value, self.loops.buffers.gates, place)
+
+    def peephole(self, number: int, j: Scalar) -> Scalar | None:
+        """One of the three peephole weights, None without peepholes."""
+        k, layout, weights = self.k, self.step.layout, self.loops.buffers.peepholes
+        if weights is None:
+            return None
+        base = k.mul(self.loops.direction, k.index(3 * layout.hidden))
+        return k.load(weights, k.add(base, self._of_gate(number, j)))
+
+    def state(self, number: int, j: Scalar) -> Scalar:
+        """A state before this step, or after it once it is set."""
+        return self.k.load(self.loops.buffers.states[number], self.k.add(self._state_at, j))
+
+    def set_state(self, number: int, j: Scalar, value: Scalar) -> None:
+        """Sets a state."""
+        self.k.store(value, self.loops.buffers.states[number], self.k.add(self._state_at, j))
+
+    def output(self, j: Scalar, value: Scalar) -> None:
+        """Sets an element of Y, if the op has that output."""
+        if self.loops.buffers.y is not None:
+            self.k.store(value, self.loops.buffers.y, self.k.add(self._y_at, j))
+
+    def pad(self) -> None:
+        """Zeroes this row of Y."""
+        y = self.loops.buffers.y
+        if y is not None:
+            with self.columns() as j:
+                self.output(j, self.k.scalars.const(0.0, _element(y)))
+
+
+def _element(buffer: SSAValue) -> Attribute:
+    return cast("MemRefType[Attribute]", buffer.type).element_type
