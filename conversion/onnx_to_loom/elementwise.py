@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.structure import (
     BroadcastStructure,
+    DimKey,
     Role,
     broadcast_structure,
+    result_dims,
     static_count,
 )
 from onnxloom.dialects import loom
@@ -38,13 +40,13 @@ def build_map(
     body: Body,
 ) -> Sequence[SSAValue]:
     """See `KernelBuilder.map`."""
-    from onnxloom.conversion.onnx_to_loom.builder import buffer_element, ranked
+    from onnxloom.conversion.onnx_to_loom.builder import buffer_element
 
     if not inputs:
         raise Declined("an elementwise kernel needs an input")
-    types = [ranked(t, "result") for t in result_types]
-    rank = types[0].get_num_dims()
     shapes = [builder.dim_keys(v) for v in inputs]
+    types = [_broadcast_type(t, shapes) for t in result_types]
+    rank = types[0].get_num_dims()
     if rank != max(len(s) for s in shapes):
         raise Declined("a result does not have the rank of its broadcast inputs")
     structure = broadcast_structure(shapes, rank)
@@ -52,13 +54,24 @@ def build_map(
     kernel = KernelBody(
         name,
         [buffer_element(v.type) for v in inputs],
-        [buffer_element(t) for t in result_types],
+        [buffer_element(t) for t in types],
         _size_count(structure),
     )
     _Nest(kernel, structure, body).write()
-    outs = [builder.empty(t, dims) for t in result_types]
+    outs = [builder.empty(t, dims) for t in types]
     sizes = _launch_sizes(builder, inputs, structure)
-    return builder.launch(kernel, inputs, outs, sizes, _inplace(inputs, result_types, structure))
+    return builder.launch(kernel, inputs, outs, sizes, _inplace(inputs, types, structure))
+
+
+def _broadcast_type(type_: Attribute, shapes: Sequence[Sequence[DimKey]]) -> TensorType[Attribute]:
+    """A result type; where it has no rank, the operands give it one."""
+    from onnxloom.conversion.onnx_to_loom.builder import ranked
+
+    if not isinstance(type_, UnrankedTensorType):
+        return ranked(type_, "result")
+    element = cast("UnrankedTensorType[Attribute]", type_).element_type
+    keys = result_dims(shapes, max(len(s) for s in shapes))
+    return TensorType(element, [key if isinstance(key, int) else DYNAMIC_INDEX for key in keys])
 
 
 def _most_static(types: Sequence[TensorType[Attribute]]) -> TensorType[Attribute]:

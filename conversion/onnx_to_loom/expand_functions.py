@@ -111,8 +111,9 @@ def _output(name: str, result: SSAValue) -> ValueInfoProto:
     element = element_type(result)
     assert element is not None
     shape = None
-    if isinstance(result.type, TensorType):
-        dims = cast("TensorType[Attribute]", result.type).get_shape()
+    type_: Attribute = result.type
+    if isinstance(type_, TensorType):
+        dims = cast("TensorType[Attribute]", type_).get_shape()
         shape = [None if d == DYNAMIC_INDEX else d for d in dims]
     return oh.make_tensor_value_info(name, proto_of_element(element), shape)
 

@@ -85,3 +85,14 @@ func.func @unsigned(%a: tensor<4xui8>, %b: tensor<4xui8>) -> tensor<4xui8> {
 // CHECK-LABEL: sym_name = "max_
 // CHECK:      memref<?xi8>
 // CHECK:      arith.maxui {{.*}} : i8
+
+// -----
+
+// A result without a rank gets it from the operands.
+func.func @ranked_by_operands(%a: tensor<?x4xf32>, %b: tensor<4xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Div"(%a, %b) : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<*xf32>
+  "onnx.Return"(%0) : (tensor<*xf32>) -> ()
+}
+// CHECK-LABEL: sym_name = "div_
+// CHECK:      sym_name = "ranked_by_operands"
+// CHECK:      tensor.empty({{.*}}) : tensor<?x4xf32>
