@@ -42,7 +42,7 @@ def build_depthwise(
     """
     window = conv.window
     sizes = window_sizes(builder, conv.source, window)
-    image = build_padded_image(builder, conv.source, window, sizes, 0.0)
+    image = build_padded_image(builder, conv.source, window, sizes, 0.0, split=False)
     result_type = ranked(conv.result_type, "the result")
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
@@ -76,7 +76,6 @@ class _Writer:
         _, self.width = next(sizes), next(sizes)
         self.leading = [next(sizes) for _ in range(self.window.rank - 1)]
         self.strides = [next(sizes) for _ in range(self.window.rank - 1)]
-        self.columns = next(sizes)
         self.weights, self.image, *self.others = kernel.ins
 
     def write(self) -> None:
@@ -137,8 +136,7 @@ class _Writer:
         offset = k.index(0)
         for i, stride, dilation in zip(tap[:-1], self.strides, window.dilations[:-1], strict=True):
             offset = k.add(offset, k.mul(k.index(i * dilation), stride))
-        column, phase = divmod(tap[-1] * window.dilations[-1], window.strides[-1])
-        return k.add(offset, k.add(k.mul(k.index(phase), self.columns), k.index(column)))
+        return k.add(offset, k.index(tap[-1] * window.dilations[-1]))
 
     def _outputs(
         self,
@@ -154,7 +152,7 @@ class _Writer:
         k, s = self.kernel, self.kernel.scalars
         fixed = k.load_fixed(self.others, at[3:], self.column_strides)
         with k.loop(count, parallel=True) as lane:
-            x = k.add(column, lane)
+            x = k.mul(k.add(column, lane), k.index(self.window.strides[-1]))
             total: Scalar | None = None
             for weight, tap in zip(weights, taps, strict=True):
                 term = s.mul(weight, s.widen(k.load(self.image, k.add(tap, x))))

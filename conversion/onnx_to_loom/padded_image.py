@@ -32,6 +32,7 @@ class WindowSizes:
     begins: Sequence[SSAValue]
     rows: Sequence[SSAValue]
     columns: SSAValue
+    """Columns per phase."""
 
 
 def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> WindowSizes:
@@ -42,28 +43,37 @@ def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> Wi
 
 
 def build_padded_image(
-    builder: KernelBuilder, source: SSAValue, window: Window, sizes: WindowSizes, border: float
+    builder: KernelBuilder,
+    source: SSAValue,
+    window: Window,
+    sizes: WindowSizes,
+    border: float,
+    *,
+    split: bool = True,
 ) -> SSAValue:
-    """Copies `source` into a padded image whose borders hold `border`."""
+    """Copies `source` into a padded image whose borders hold `border`.
+
+    Without `split` the elements of a row stay in order; its length is the same.
+    """
     planes = builder.multiply([builder.dim(source, 0), builder.dim(source, 1)])
     spatial = [builder.dim(source, 2 + i) for i in range(window.rank)]
     type_ = TensorType(ranked(source.type, "operand").element_type, [DYNAMIC_INDEX])
-    phases = builder.index(window.strides[-1])
-    count = builder.multiply([planes, *sizes.rows, phases, sizes.columns])
+    row = builder.multiply([builder.index(window.strides[-1]), sizes.columns])
+    count = builder.multiply([planes, *sizes.rows, row])
     total = builder.insert(arith.AddiOp(count, builder.index(SLACK))).results[0]
-    args = [planes, *spatial, *sizes.begins, *sizes.rows, sizes.columns]
+    args = [planes, *spatial, *sizes.begins, *sizes.rows, sizes.columns if split else row]
     kernel = builder.kernel("pad_image", [source], [type_], len(args))
-    _Writer(kernel, window, border).write()
+    _Writer(kernel, window.rank, window.strides[-1] if split else 1, border).write()
     return builder.launch(kernel, [source], [builder.empty(type_, [total])], args)[0]
 
 
 class _Writer:
     """Writes the copy."""
 
-    def __init__(self, kernel: KernelBody, window: Window, border: float):
-        self.kernel, self.stride = kernel, window.strides[-1]
+    def __init__(self, kernel: KernelBody, d: int, stride: int, border: float):
+        """`d` spatial dims; rows are split into `stride` phases."""
+        self.kernel, self.stride = kernel, stride
         sizes = iter(kernel.sizes)
-        d = window.rank
         self.planes = next(sizes)
         self.spatial = [next(sizes) for _ in range(d)]
         self.begins = [next(sizes) for _ in range(d)]
