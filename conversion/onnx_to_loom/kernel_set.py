@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import FloatAttr, StringAttr
@@ -49,7 +50,7 @@ def _content(kernel: KernelOp) -> tuple[Any, ...]:
 def _block(block: Block, numbers: dict[SSAValue, int]) -> tuple[Any, ...]:
     for arg in block.args:
         numbers[arg] = len(numbers)
-    types = tuple(str(arg.type) for arg in block.args)
+    types = tuple(_text(arg.type) for arg in block.args)
     return (types, tuple(_operation(op, numbers) for op in block.ops))
 
 
@@ -61,11 +62,16 @@ def _operation(op: Operation, numbers: dict[SSAValue, int]) -> tuple[Any, ...]:
     regions = tuple(_block(block, numbers) for region in op.regions for block in region.blocks)
     for result in op.results:
         numbers[result] = len(numbers)
-    return (op.name, operands, attributes, tuple(str(r.type) for r in op.results), regions)
+    return (op.name, operands, attributes, tuple(_text(r.type) for r in op.results), regions)
 
 
 def _attribute(value: Attribute) -> str:
     if isinstance(value, FloatAttr):
         # Bits, not digits: 0.0 and -0.0 are different kernels, NaN equals itself.
         return f"{struct.pack('<d', value.value.data).hex()} : {value.get_type()}"
+    return _text(value)
+
+
+@lru_cache(maxsize=4096)
+def _text(value: Attribute) -> str:
     return str(value)
