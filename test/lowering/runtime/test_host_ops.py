@@ -104,7 +104,7 @@ def test_pooling(op: str, attributes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("include", [0, 1])
 def test_average_pool_with_padding_counted_or_not(include: int) -> None:
-    attributes = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
+    attributes: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}
     check("AveragePool", [f32(1, 2, 7, 8)], count_include_pad=include, **attributes)
 
 
@@ -220,7 +220,8 @@ def test_trees_against_the_reference(function: int) -> None:
         [helper.make_empty_tensor_value_info("y")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 5)])
-    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    outputs: Any = ReferenceEvaluator(model).run(None, {"x": x})
+    (expected,) = outputs
     reached = (expected != 0) & (
         np.abs(expected) < 1e38
     )  # targets no tree reached are left to the implementation
