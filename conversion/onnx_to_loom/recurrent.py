@@ -178,8 +178,6 @@ class _Assembly:
 
 
 def _element_type(value: SSAValue) -> Attribute:
-    if not isinstance(value.type, (TensorType, UnrankedTensorType)):
-        raise Declined("an operand is no tensor")
     return cast("TensorType[Attribute] | UnrankedTensorType[Attribute]", value.type).element_type
 
 

@@ -21,6 +21,9 @@ from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
+ROW_VECTORS = 8
+"""Vectors that a tile of one row has at most: a fused multiply-add takes 4 cycles, two start per cycle."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -34,9 +37,15 @@ class Layout:
     tile: GemmTile
 
     @property
+    def row_tile(self) -> GemmTile:
+        """The tile for a batch of one: as wide as a panel, which keeps enough sums in flight."""
+        vectors = -(-self.hidden // self.tile.lanes)
+        return GemmTile(1, -(-vectors // -(-vectors // ROW_VECTORS)), self.tile.lanes)
+
+    @property
     def columns(self) -> int:
-        """Width of a panel of packed R. Two tiles: one row at a time needs more sums in flight."""
-        return 2 * self.tile.columns
+        """Width of a panel of packed R."""
+        return self.row_tile.columns
 
     @property
     def panels(self) -> int:
@@ -131,9 +140,8 @@ class TimeStep:
 
     def _widths(self, single: bool) -> Iterator[int]:
         """First columns, within a panel, of the tiles that cover it."""
-        yield 0
-        if not single and self.layout.hidden > self.layout.tile.columns:
-            yield self.layout.tile.columns
+        step = self.layout.columns if single else self.layout.tile.columns
+        yield from range(0, self.layout.columns, step)
 
     def _beyond_first(
         self, of_gate: int | None, panel: Scalar, target: Scalar, left: Scalar, width: int
@@ -146,7 +154,7 @@ class TimeStep:
         """The tiles of one panel for all batch entries."""
         k, loops, layout, tile = self.k, self.loops, self.layout, self.layout.tile
         if single:
-            tile = GemmTile(1, 2 * tile.vectors, tile.lanes)
+            tile = layout.row_tile
         count = k.scalars.minimum(left, k.index(tile.columns))
         gates = loops.buffers.gates
         if of_gate is not None:

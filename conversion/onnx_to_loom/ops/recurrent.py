@@ -26,7 +26,7 @@ from onnxloom.dialects.onnx.access import (
 
 _DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
-_FUNCTIONS = {
+_FUNCTIONS: dict[type[Operation], tuple[str, ...]] = {
     onnx.LSTMOp: ("Sigmoid", "Tanh", "Tanh"),
     onnx.GRUOp: ("Sigmoid", "Tanh"),
     onnx.RNNOp: ("Tanh",),

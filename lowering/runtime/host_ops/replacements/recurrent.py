@@ -29,11 +29,11 @@ def lstm(
 
         def step(gates: Array, states: list[Array]) -> list[Array]:
             old, c = states
-            i, o, forget, c_in = np.split(_clip(attributes, gates + old @ rt), 4, axis=1)
-            i = f(i + pi * c)
-            forget = 1 - i if attributes.get("input_forget", 0) else f(forget + pf * c)
-            c = forget * c + i * g(c_in)
-            return [f(o + po * c) * h(c), c]
+            i, o, forget, c_in = np.split(gates + old @ rt, 4, axis=1)
+            i = f(_clip(attributes, i + pi * c))
+            forget = 1 - i if attributes.get("input_forget", 0) else f(_clip(attributes, forget + pf * c))
+            c = forget * c + i * g(_clip(attributes, c_in))
+            return [f(_clip(attributes, o + po * c)) * h(c), c]
 
         return step
 
