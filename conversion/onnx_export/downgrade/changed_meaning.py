@@ -14,9 +14,23 @@ from onnxloom.conversion.onnx_export.downgrade.registry import (
     int_of,
     string_of,
 )
+from onnxloom.conversion.onnx_import.upgrade.attributes_to_inputs import REDUCTIONS
+from onnxloom.conversion.onnx_import.upgrade.broadcasting import BINARY
 from onnxloom.conversion.onnx_import.upgrade.registry import Array, keep_inputs, put, take
 
-_BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+_FROM_THE_FRONT = (
+    "ArgMax",
+    "ArgMin",
+    "Compress",
+    "Flatten",
+    "Split",
+    "Squeeze",
+    "TopK",
+    "Unsqueeze",
+    "ReduceSum",
+    *REDUCTIONS,
+)
+"""Ops whose axes count from the end from version 11 on."""
 
 
 @downgrade("Softmax", "LogSoftmax", "Hardmax", below=13)
@@ -40,8 +54,39 @@ def axis_from_the_front(node: NodeProto, context: Downgrade) -> None:
     put(node, "axis", axis + len(dims))
 
 
+@downgrade(*_FROM_THE_FRONT, below=11)
+def axes_from_the_front(node: NodeProto, context: Downgrade) -> None:
+    """Models of that time may say it nevertheless: where the rank is not known it is left as it is."""
+    found = next((a for a in node.attribute if a.name in ("axis", "axes")), None)
+    if found is None:
+        return
+    axes, dims = list(found.ints) or [found.i], context.dims(node.input[0])
+    if min(axes) >= 0:
+        return
+    if dims is None:
+        if context.original >= 11:
+            raise Refused("its axis counts from the end of an unknown rank")
+        return
+    rank = len(dims) + (len(axes) if node.op_type == "Unsqueeze" else 0)
+    positive = [axis + rank if axis < 0 else axis for axis in axes]
+    put(node, found.name, positive if found.name == "axes" else positive[0])
+
+
+@downgrade("Reshape", below=14)
+def empty_dims(node: NodeProto, context: Downgrade) -> None:
+    """A 0 copies a dim in older versions; models of their time say nothing else."""
+    allow_zero = take(node, "allowzero")
+    if allow_zero is None or not allow_zero.i or context.original < 14:
+        return
+    if 0 in context.ints(node.input[1], "shape, which may hold 0,"):
+        raise Refused("a 0 in its shape is an empty dim")
+
+
 @downgrade("GridSample", below=20)
 def grid_sample_modes(node: NodeProto, context: Downgrade) -> None:
+    dims = context.dims(node.input[0])
+    if context.original >= 20 and (dims is None or len(dims) != 4):
+        raise Refused("it may not be two-dimensional")
     mode = string_of(node, "mode", "linear")
     put(node, "mode", {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode))
 
@@ -125,7 +170,7 @@ def scales_attribute(node: NodeProto, context: Downgrade) -> None:
     drop_inputs(node, 1)
 
 
-@downgrade(*_BINARY, below=7)
+@downgrade(*BINARY, below=7)
 def no_broadcast(node: NodeProto, context: Downgrade) -> None:
     _same_dims(node, context)
 

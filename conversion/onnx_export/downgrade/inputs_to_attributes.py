@@ -13,20 +13,9 @@ from onnxloom.conversion.onnx_export.downgrade.registry import (
     input_name,
     int_of,
 )
+from onnxloom.conversion.onnx_import.upgrade.attributes_to_inputs import REDUCTIONS
 from onnxloom.conversion.onnx_import.upgrade.registry import put, take
 from onnxloom.dialects.onnx.dtypes import proto_of_element
-
-_REDUCTIONS = (
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSumSquare",
-)
 
 
 @downgrade("Squeeze", "Unsqueeze", below=13)
@@ -38,7 +27,7 @@ def axes_attribute(node: NodeProto, context: Downgrade) -> None:
 
 
 @downgrade("ReduceSum", below=13)
-@downgrade(*_REDUCTIONS, below=18)
+@downgrade(*REDUCTIONS, below=18)
 def reduction_axes(node: NodeProto, context: Downgrade) -> None:
     name = input_name(node, 1)
     axes = context.ints(name, "axes") if name else []

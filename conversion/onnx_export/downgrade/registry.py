@@ -126,9 +126,7 @@ def downgrade_node(node: NodeProto, domain: str, opset: int, title: str, context
                 try:
                     adapter(node, context)
                 except Refused as refused:
-                    raise NotExpressible(
-                        title, f"{refused}, which opset {opset} needs", domain, below
-                    ) from None
+                    raise NotExpressible(title, str(refused), domain, below) from None
                 if node.op_type != op_type:
                     changed = True
                     latest = _schema_before(node.op_type, domain, below)

@@ -17,7 +17,7 @@ from onnxloom.conversion.onnx_import.upgrade.registry import (
     upgrade,
 )
 
-_REDUCTIONS = (
+REDUCTIONS = (
     "ReduceL1",
     "ReduceL2",
     "ReduceLogSum",
@@ -28,11 +28,12 @@ _REDUCTIONS = (
     "ReduceProd",
     "ReduceSumSquare",
 )
+"""All but ReduceSum, whose axes became an input earlier."""
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 @upgrade("Squeeze", "Unsqueeze", "ReduceSum", to=13)
-@upgrade(*_REDUCTIONS, to=18)
+@upgrade(*REDUCTIONS, to=18)
 def axes_input(node: NodeProto, context: Upgrade) -> None:
     """`axes=[...]` -> second input; an empty list means all axes, as leaving it out does."""
     axes = take_ints(node, "axes")

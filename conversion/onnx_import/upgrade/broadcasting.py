@@ -7,7 +7,7 @@ from onnx import NodeProto, TensorProto
 
 from onnxloom.conversion.onnx_import.upgrade.registry import Upgrade, take, take_int, upgrade
 
-_BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
+BINARY = ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Equal", "Greater", "Less")
 _IN_PLACE = (
     "Abs",
     "Add",
@@ -44,7 +44,7 @@ def no_consumed_inputs(node: NodeProto, context: Upgrade) -> None:
     take(node, "consumed_inputs")
 
 
-@upgrade(*_BINARY, to=7)
+@upgrade(*BINARY, to=7)
 def aligned_operand(node: NodeProto, context: Upgrade) -> None:
     """`axis=k`: the second operand's first dim lies at dim k of the first; numpy aligns the last dims."""
     is_broadcast = take_int(node, "broadcast", 0)

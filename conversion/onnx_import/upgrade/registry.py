@@ -86,7 +86,8 @@ class Upgrade:
         element = self.element(name)
         if element is None:
             return self.add("CastLike", [self.constant(np.array(value, dtype=np.float32)), name])
-        return self.constant(np.array(value).astype(helper.tensor_dtype_to_np_dtype(element)))
+        with np.errstate(over="ignore"):  # a bound beyond the range of f16 is no bound: infinity
+            return self.constant(np.array(value).astype(helper.tensor_dtype_to_np_dtype(element)))
 
     def unsupported(self, why: str) -> UnsupportedOpError:
         return UnsupportedOpError(f"{self.title}: {why}")

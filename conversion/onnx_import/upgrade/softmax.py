@@ -17,4 +17,5 @@ def over_flattened(node: NodeProto, context: Upgrade) -> None:
         return
     data = node.input[0]
     node.input[0] = context.add("Flatten", [data], axis=axis)
-    context.add_after(node, 0, "Reshape", context.add("Shape", [data]))
+    # An empty dim is one of the data's own, not a copy of a dim of the matrix.
+    context.add_after(node, 0, "Reshape", context.add("Shape", [data]), allowzero=1)

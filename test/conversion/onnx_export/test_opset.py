@@ -116,3 +116,51 @@ def test_element_type_that_came_later_raises_the_opset() -> None:
     module = import_model(one_op("Relu", 14, element=TensorProto.INT32))
     module.attributes["onnx.opset_imports"] = ArrayAttr([StringAttr(":9")])
     assert opset_of(export_model(module)) == 14
+
+
+@pytest.mark.parametrize(
+    ("model", "opset", "reason"),
+    [
+        (one_op("Pad", 19, ints(*[1] * 8), mode="wrap"), 18, "its mode is wrap"),
+        (
+            one_op(
+                "Resize", 19, floats(), floats(1, 1, 2, 2),
+                mode="linear", coordinate_transformation_mode="half_pixel_symmetric",
+            ),
+            13, "its coordinate_transformation_mode is half_pixel_symmetric",
+        ),
+        (
+            one_op("ScatterElements", 18, ints(0).reshape(1, 1, 1, 1), floats(1).reshape(1, 1, 1, 1),
+                   reduction="max"),
+            16, "its reduction is max",
+        ),
+        (one_op("ScatterND", 18, ints(0).reshape(1, 1), X[:1], reduction="min"), 16, "its reduction is min"),
+        (one_op("GridSample", 20, np.zeros((2, 3, 3, 3, 3), np.float32)), 16, "may not be two-dimensional"),
+        (one_op("Reshape", 14, ints(0, 5), allowzero=1), 13, "a 0 in its shape is an empty dim"),
+    ],
+    ids=lambda value: value.graph.node[0].op_type if isinstance(value, ModelProto) else None,
+)  # fmt: skip
+def test_form_that_came_later_is_refused(model: ModelProto, opset: int, reason: str) -> None:
+    if model.graph.node[0].op_type == "GridSample":
+        model.graph.input[0].type.tensor_type.shape.dim.add(dim_value=4)
+    module = import_model(model)
+    with pytest.raises(PassError, match=f"opset {opset} cannot express .*{reason}"):
+        export_model(module, opset=opset)
+    assert opset_of(export_model(module)) == opset_of(model)
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "expected"),
+    [
+        (one_op("ReduceMean", 13, axes=[1, -1]), "axes", [1, 3]),
+        (one_op("ReduceSum", 13, ints(-2)), "axes", [2]),
+        (one_op("Unsqueeze", 13, ints(-1)), "axes", [4]),
+        (one_op("ArgMax", 13, axis=-1), "axis", 3),
+        (one_op("Flatten", 13, axis=-2), "axis", 2),
+        (one_op("Split", 13, axis=-1, outputs=2), "axis", 3),
+    ],
+    ids=lambda value: value.graph.node[0].op_type if isinstance(value, ModelProto) else None,
+)
+def test_axes_count_from_the_front_before_11(model: ModelProto, attribute: str, expected: object) -> None:
+    (node,) = export_model(import_model(model), opset=10).graph.node
+    assert {a.name: helper.get_attribute_value(a) for a in node.attribute}[attribute] == expected

@@ -108,6 +108,8 @@ CASES = [
         for v, axis in ((1, 1), (11, 2), (12, 3), (11, -1), (11, -2), (12, 0))
     ],
     Case("Softmax-11-default", "Softmax", 11, (X,)),
+    Case("Softmax-11-empty", "Softmax", 11, (f32(2, 3, 0),)),
+    Case("Clip-6-half", "Clip", 6, (f32(9).astype(np.float16),), {"min": -0.5}),
     Case("Squeeze-11", "Squeeze", 11, (f32(1, 3, 1, 2),), {"axes": [0, -2]}),
     Case("Squeeze-1-all", "Squeeze", 1, (f32(1, 3, 1, 2),)),
     Case("Unsqueeze-11", "Unsqueeze", 11, (f32(3, 2),), {"axes": [0, 3]}),
