@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,16 +17,9 @@ from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import ModelError, UnsupportedOpError
 from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.plan.build import build_program
+from onnxloom.lowering.plan.fold import drop_unused
 from onnxloom.lowering.plan.memo import Memo
-from onnxloom.lowering.plan.program import (
-    Block,
-    Constants,
-    HostStep,
-    IfStep,
-    LoopStep,
-    ScanStep,
-    Step,
-)
+from onnxloom.lowering.plan.program import Constants, HostStep, Step, walk_steps
 from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pipelines import FusionOptions, pipeline
@@ -74,6 +67,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     _report(options, 4)
     constants = Constants([])
     program = build_program(programs[0], constants, result_dims=result_dims)
+    drop_unused(program, constants)
     steps = list(walk_steps(program.block))
     _check_host_ops(steps, opsets)
     notes = tuple((s.title, s.reason) for s in steps if isinstance(s, HostStep))
@@ -121,17 +115,6 @@ def _compile(
     library = compile_kernels(kernels, cache=cache)
     executor = load_executor(cache)
     return library.objects, library.symbols, executor.library.objects
-
-
-def walk_steps(block: Block) -> Iterator[Step]:
-    """All steps of a block, those of branches and loop bodies included."""
-    for step in block.steps:
-        yield step
-        if isinstance(step, IfStep):
-            yield from walk_steps(step.then_block)
-            yield from walk_steps(step.else_block)
-        elif isinstance(step, LoopStep | ScanStep):
-            yield from walk_steps(step.body.block)
 
 
 def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:

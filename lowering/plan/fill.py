@@ -17,7 +17,16 @@ import numpy as np
 from onnxloom.lowering.plan.fold import read_only
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Frame, Node, State, StepEnd, ValueEnd
-from onnxloom.lowering.plan.program import Array, Constants, HostStep, Program, Slot, is_array, numpy_dtype
+from onnxloom.lowering.plan.program import (
+    Array,
+    Constants,
+    HostStep,
+    Program,
+    ShapeOf,
+    Slot,
+    is_array,
+    numpy_dtype,
+)
 from onnxloom.lowering.plan.values import Buffer, Value, known_value
 from onnxloom.lowering.plan.walk import Walk
 
@@ -79,7 +88,12 @@ class Filler:
         value = self._constant_values.get(slot)
         if value is None and slot in self.program.constants:
             number = self.program.constants[slot]
-            value = self._constant_values[slot] = known_value(self.constants.values[number], number)
+            found = self.constants.values[number]
+            if isinstance(found, ShapeOf):
+                value = Value(numpy_dtype(found.dtype), found.shape)
+            else:
+                value = known_value(found, number)
+            self._constant_values[slot] = value
         return value
 
 

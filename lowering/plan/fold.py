@@ -7,7 +7,23 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import OnnxloomError
-from onnxloom.lowering.plan.program import Array, Constants, HostStep, PackStep, Slot, is_array
+from onnxloom.lowering.plan.last_use import direct_reads
+from onnxloom.lowering.plan.program import (
+    Array,
+    Block,
+    Constants,
+    HostStep,
+    IfStep,
+    IndexStep,
+    LoopStep,
+    PackStep,
+    Program,
+    ScanStep,
+    ShapeOf,
+    Slot,
+    is_array,
+    walk_steps,
+)
 from onnxloom.lowering.runtime.host_step import HostRunner
 
 GROWTH_LIMIT = 16 << 20
@@ -39,6 +55,43 @@ def fold_host(step: HostStep, known: dict[Slot, int], table: Constants) -> list[
     if _nbytes(results) > _nbytes(inputs) + GROWTH_LIMIT:
         return None
     return [read_only(r) for r in results]
+
+
+LARGE = 4096
+"""Plan-time ops read the contents of small tensors only (shapes, axes): bytes above which none does."""
+
+
+def drop_unused(program: Program, table: Constants) -> None:
+    """Lets go of constants whose contents no step reads any more, such as weights that were packed."""
+    read, shapes = set[int](), set[int]()
+    _readers(program, read, shapes)
+    for number, value in enumerate(table.values):
+        if number in read:
+            continue
+        if number not in shapes:
+            table.values[number] = None
+        elif is_array(value) and value.nbytes > LARGE:
+            table.values[number] = ShapeOf(value.dtype.name, value.shape)
+
+
+def _readers(program: Program, read: set[int], shapes: set[int]) -> None:
+    """Adds the numbers of constants by how they are read."""
+    _block_readers(program.block, program.constants, read, shapes)
+    for step in walk_steps(program.block):
+        if isinstance(step, HostStep):
+            read.update(number for _, number in step.constants)
+        elif isinstance(step, LoopStep | ScanStep):
+            _readers(step.body, read, shapes)
+
+
+def _block_readers(block: Block, known: dict[Slot, int], read: set[int], shapes: set[int]) -> None:
+    for step in block.steps:
+        kind = shapes if isinstance(step, IndexStep) else read
+        kind.update(known[slot] for slot in direct_reads(step) if slot in known)
+        if isinstance(step, IfStep):
+            _block_readers(step.then_block, known, read, shapes)
+            _block_readers(step.else_block, known, read, shapes)
+    read.update(known[slot] for slot in block.yields if slot in known)
 
 
 def read_only(value: Any) -> Any:

@@ -7,6 +7,7 @@ by a process that has neither xDSL nor onnx.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard
 
@@ -203,6 +204,14 @@ class Program:
     number of steps if the block yields it."""
 
 
+@dataclass(frozen=True)
+class ShapeOf:
+    """Stands for a constant of which only the shape is read any more."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
 @dataclass
 class Constants:
     """Read-only arrays (or other host objects) that programs refer to by number."""
@@ -213,6 +222,17 @@ class Constants:
         """The number of `value`, which must not be changed afterwards."""
         self.values.append(value)
         return len(self.values) - 1
+
+
+def walk_steps(block: Block) -> Iterator[Step]:
+    """All steps of a block, those of branches and loop bodies included."""
+    for step in block.steps:
+        yield step
+        if isinstance(step, IfStep):
+            yield from walk_steps(step.then_block)
+            yield from walk_steps(step.else_block)
+        elif isinstance(step, LoopStep | ScanStep):
+            yield from walk_steps(step.body.block)
 
 
 def is_array(value: object) -> TypeGuard[Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -46,6 +47,7 @@ def _newest(domain: str) -> int:
     return onnx.defs.onnx_opset_version() if domain in ("", "ai.onnx") else _newest_other(domain)
 
 
+@cache
 def _newest_other(domain: str) -> int:
     versions = [s.since_version for s in onnx.defs.get_all_schemas_with_history() if s.domain == domain]
     return max(versions, default=1)

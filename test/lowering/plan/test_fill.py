@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
-from text_models import compiled
+from text_models import compiled, model_of
 
 import onnxloom
 from onnxloom.lowering.plan.node import MAX_CHILDREN, Node, ReturnEnd, StepEnd, ValueEnd
@@ -170,3 +171,15 @@ def test_a_host_result_that_contradicts_its_declared_type_never_reaches_a_kernel
     assert model(x, np.array([3]))[0].tolist() == [5, 4, 3]
     with pytest.raises(onnxloom.ModelError, match=r"shape \[2\].*\[3\]"):
         model(x, np.array([2]))
+
+
+def test_a_packed_weight_is_kept_once() -> None:
+    proto = model_of("agraph (float[N, 64] x) => (float[N, 96] y) { y = MatMul(x, w) }")
+    weight = np.random.default_rng(0).standard_normal((64, 96)).astype(np.float32)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    model = onnxloom.compile(proto, cache=False)
+    x = np.ones((2, 64), np.float32)
+    np.testing.assert_allclose(model(x)[0], x @ weight, rtol=1e-4, atol=1e-5)
+    kept = [v for v in model.artifact.constants.values if isinstance(v, np.ndarray) and v.nbytes > 4096]
+    assert len(kept) == 1
+    assert kept[0].shape != weight.shape
