@@ -14,7 +14,6 @@ from typing import ClassVar, Final, Self, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f16, f32, f64
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
@@ -27,6 +26,7 @@ from onnxloom.transforms.fusion.grow import Chain, Step, grow, results_of
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.order import producer_in
+from onnxloom.transforms.fusion.readers import not_elementwise
 from onnxloom.transforms.fusion.spaces import (
     Equality,
     Read,
@@ -152,11 +152,7 @@ def _unfit_op(
     """Why an op cannot be in the epilogue, whatever its dims are; `made` are values of the chain."""
     semantics = scalar_semantics(op)
     if semantics is None:
-        if op.has_trait(IsTerminator):
-            return Miss("a value of the chain is a result of the graph")
-        if isinstance(op, onnx.FusedOp):
-            return Miss(f"its reader is fused already, as {op.kind.data}")
-        return Miss(f"{op.name} is not elementwise, or has no kernel for these types")
+        return not_elementwise(op)
     reads = broadcast_reads(op, semantics)
     if reads is None:
         return Miss(f"the rank of an operand of {op.name} is not known")

@@ -16,10 +16,9 @@ from typing import ClassVar, Final, Self, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
-from xdsl.traits import IsTerminator
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.semantics import is_elementwise, scalar_semantics, semantics_table
+from onnxloom.dialects.onnx.semantics import scalar_semantics, semantics_table
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.body import externals_of, is_cloned
 from onnxloom.transforms.fusion.conditions import prove_full, to_conditions, to_equalities
@@ -29,6 +28,7 @@ from onnxloom.transforms.fusion.grow import Chain, grow, results_of
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.order import producer_in
+from onnxloom.transforms.fusion.readers import not_elementwise
 from onnxloom.transforms.fusion.spaces import Spaces, broadcast_reads, shape_of, why_not_aligned
 
 MAX_RANK: Final = 8
@@ -115,13 +115,7 @@ def _unfit(op: Operation, dims: DimAnalysis) -> Miss | None:
     """Why `op` cannot be in any chain of this kind."""
     semantics = scalar_semantics(op)
     if semantics is None:
-        if op.has_trait(IsTerminator):
-            return Miss("a value of the chain is a result of the graph")
-        if isinstance(op, onnx.FusedOp):
-            return Miss(f"its reader is fused already, as {op.kind.data}")
-        if is_elementwise(op):
-            return Miss(f"{op.name} with these types or attributes has no kernel")
-        return Miss(f"{op.name} is not elementwise")
+        return not_elementwise(op)
     if broadcast_reads(op, semantics) is None:
         return Miss(f"the rank of an operand of {op.name} is not known")
     shape = shape_of(op.results[0])

@@ -2,97 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
-from onnx.reference import ReferenceEvaluator
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
-from xdsl.pattern_rewriter import PatternRewriter
-from xdsl.rewriter import InsertPoint
+from fused_values import (
+    DTYPES,
+    Array,
+    assert_same,
+    compiled,
+    fused,
+    lowered_as_one,
+    normal,
+    reference,
+    values,
+)
+from tampering import FALL_BACK, Tamper
+from xdsl.dialects.builtin import ModuleOp
 
-from onnxloom.conversion.onnx_export import export_model
 from onnxloom.conversion.onnx_to_loom.decline import FusionFallbackWarning
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import make
-from onnxloom.dialects.onnx.element_types import si64
-from onnxloom.dialects.onnx.text import make_context, parse_module
-from onnxloom.lowering.compile import CompileOptions, compile_module
-from onnxloom.transforms.fusion.create import FuseOpsPass
-from onnxloom.transforms.fusion.unfuse import unfuse_ops
-
-Array = np.ndarray[Any, np.dtype[Any]]
-
-DTYPES = {
-    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "ui8": np.uint8, "ui32": np.uint32,
-}  # fmt: skip
-SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-3, -2.5, 65504.0]
-
-
-def values(shape: Sequence[int], dtype: str, seed: int = 0) -> Array:
-    """Random values; floats with NaN, infinities and both zeros among them."""
-    rng = np.random.default_rng(seed)
-    kind = np.dtype(DTYPES[dtype])
-    if kind.kind in "iu":
-        low = 0 if kind.kind == "u" else -100
-        return rng.integers(low, 100, shape).astype(kind)
-    array = rng.standard_normal(shape) * 3
-    flat = array.reshape(-1)
-    count = min(len(SPECIAL), flat.size // 3)
-    flat[rng.permutation(flat.size)[:count]] = SPECIAL[:count]
-    return array.astype(kind)
-
-
-def fused(module: ModuleOp, kind: str) -> ModuleOp:
-    """A copy after fusion, which must have changed something."""
-    copy = module.clone()
-    step = FuseOpsPass(kinds=(kind,))
-    step.apply(make_context(), copy)
-    copy.verify()
-    assert any(op.kind.data == kind for op in copy.walk() if isinstance(op, onnx.FusedOp)), str(step.report)
-    return copy
-
-
-def compiled(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    options = CompileOptions(fuse=False)
-    with np.errstate(all="ignore"):
-        return compile_module(module, options)(*inputs)
-
-
-def reference(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    """The standard's reference evaluator on the ops as they stand, fused ops inlined."""
-    plain = module.clone()
-    unfuse_ops(plain)
-    evaluator: Any = ReferenceEvaluator(export_model(plain, opset=23))
-    with np.errstate(all="ignore"):
-        return evaluator.run(None, dict(zip(evaluator.input_names, inputs, strict=True)))
-
-
-def assert_same(actual: Sequence[Array], expected: Sequence[Array], tolerance: float = 0.0) -> None:
-    assert len(actual) == len(expected)
-    for one, other in zip(actual, expected, strict=True):
-        assert one.dtype == other.dtype and one.shape == other.shape
-        if one.dtype.kind in "biu":
-            np.testing.assert_array_equal(one, other)
-            continue
-        one, other = one.astype(np.float64), other.astype(np.float64)
-        if tolerance:
-            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
-            continue
-        np.testing.assert_array_equal(one, other)
-        np.testing.assert_array_equal(np.signbit(one) & ~np.isnan(one), np.signbit(other) & ~np.isnan(other))
-
-
-def lowered_as_one(module: ModuleOp, kind: str, inputs: Sequence[Array]) -> list[Array]:
-    """The values of the fused module; falling back is an error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FusionFallbackWarning)
-        return compiled(fused(module, kind), inputs)
-
+from onnxloom.dialects.onnx.text import parse_module
 
 # onnx.elementwise: exact, against the unfused kernels and against the reference.
 
@@ -223,10 +154,6 @@ def gelu(element: str, left: str, right: str, bias: str, out: str) -> ModuleOp:
     return parse_module(text.replace("tensor<E>", f"tensor<{element}>"))
 
 
-def normal(shape: Sequence[int], element: str = "f32", seed: int = 0) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[element])
-
-
 @pytest.mark.parametrize("element, tolerance", [("f32", 1e-5), ("f64", 1e-6), ("f16", 5e-3), ("bf16", 4e-2)])
 def test_matmul_epilogue_of_every_type(element: str, tolerance: float):
     # f64: the reference computes Erf in single precision.
@@ -295,62 +222,20 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> ten
   %2 = "onnx.Relu"(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
   onnx.Return %2 : tensor<4x8xf32>
 }"""
+CONV_RELU = """
+func.func @f(%x: tensor<2x3x6x7xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>, %r: tensor<2x4x6x7xf32>)
+    -> tensor<2x4x6x7xf32> {
+  %0 = "onnx.Conv"(%x, %w, %b) {pads = [1 : si64, 1 : si64, 1 : si64, 1 : si64]}
+    : (tensor<2x3x6x7xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x6x7xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<2x4x6x7xf32>) -> tensor<2x4x6x7xf32>
+  %2 = "onnx.Sub"(%r, %1) : (tensor<2x4x6x7xf32>, tensor<2x4x6x7xf32>) -> tensor<2x4x6x7xf32>
+  onnx.Return %2 : tensor<2x4x6x7xf32>
+}"""
 KINDS = {
     "onnx.elementwise": (TWO_RESULTS, ((4, 8), (8,))),
     "onnx.matmul_epilogue": (BIAS_RELU, ((4, 8), (8, 8), (8,))),
+    "onnx.conv_epilogue": (CONV_RELU, ((2, 3, 6, 7), (4, 3, 3, 3), (4,), (2, 4, 6, 7))),
 }
-
-Tamper = Callable[[onnx.FusedOp], None]
-
-
-def relu_of(fused_op: onnx.FusedOp) -> onnx.ReluOp:
-    (relu,) = (op for op in fused_op.body.block.ops if isinstance(op, onnx.ReluOp))
-    return relu
-
-
-def delete_an_op(fused_op: onnx.FusedOp) -> None:
-    relu = relu_of(fused_op)
-    PatternRewriter(relu).replace(relu, [], [relu.operands[0]])
-
-
-def insert_an_op(fused_op: onnx.FusedOp) -> None:
-    relu = relu_of(fused_op)
-    neg = make(onnx.NegOp, [relu.operands[0]], [relu.results[0].type])
-    PatternRewriter(relu).insert(neg, InsertPoint.before(relu))
-    relu.operands[0] = neg.results[0]
-
-
-def put_in_a_foreign_op(fused_op: onnx.FusedOp) -> None:
-    relu = relu_of(fused_op)
-    soft = make(onnx.SoftmaxOp, [relu.operands[0]], [relu.results[0].type])
-    PatternRewriter(relu).replace(relu, soft)
-
-
-def change_an_attribute(fused_op: onnx.FusedOp) -> None:
-    fused_op.attributes["op_count"] = IntegerAttr(7, si64)
-
-
-def change_the_type_of_an_attribute(fused_op: onnx.FusedOp) -> None:
-    fused_op.attributes["op_count"] = StringAttr("3")
-
-
-def remove_an_attribute(fused_op: onnx.FusedOp) -> None:
-    del fused_op.attributes["op_count"]
-
-
-def name_a_foreign_kind(fused_op: onnx.FusedOp) -> None:
-    fused_op.properties["kind"] = StringAttr("nobody.knows")
-
-
-def name_the_other_kind(fused_op: onnx.FusedOp) -> None:
-    (other,) = KINDS.keys() - {fused_op.kind.data}
-    fused_op.properties["kind"] = StringAttr(other)
-
-
-FALL_BACK: list[Tamper] = [
-    delete_an_op, insert_an_op, put_in_a_foreign_op, change_an_attribute, change_the_type_of_an_attribute,
-    remove_an_attribute, name_a_foreign_kind, name_the_other_kind,
-]  # fmt: skip
 
 
 def tampered(kind: str, tamper: Tamper) -> tuple[ModuleOp, list[Array]]:
