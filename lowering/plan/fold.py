@@ -26,7 +26,7 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.runtime.host_step import HostRunner
 
-GROWTH_LIMIT = 16 << 20
+GROWTH_LIMIT = 64 << 20
 """A folded result may be this many bytes larger than what it is made from."""
 
 
