@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from numerics import Array, check_op, compiled, graph_model
-from onnx.helper import make_node
+from onnx.helper import make_node, make_tensor
 
 RNG = np.random.default_rng(11)
 
@@ -126,3 +126,8 @@ def test_depth_and_space() -> None:
     for mode in ("DCR", "CRD"):
         check_op("DepthToSpace", [[numbers(1, 8, 2, 3)], [numbers(2, 4, 3, 1)]], blocksize=2, mode=mode)
     check_op("SpaceToDepth", [[numbers(1, 2, 4, 6)]], blocksize=2)
+
+
+def test_constant_of_shape_reads_its_shape_at_plan_time() -> None:
+    check_op("ConstantOfShape", [[ints(2, 3)], [ints(4, 0)]], value=make_tensor("v", 1, [1], [2.5]))
+    check_op("ConstantOfShape", [[ints(3)]])
