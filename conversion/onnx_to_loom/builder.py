@@ -328,6 +328,6 @@ def is_plan_known(value: SSAValue) -> bool:
     owner = value.owner
     if isinstance(owner, loom.HostOp):
         return owner.volatile is None and bool(owner.args) and all(is_plan_known(v) for v in owner.args)
-    if isinstance(owner, loom.ViewOp):
+    if isinstance(owner, (loom.ViewOp, loom.PackOp)):
         return is_plan_known(owner.source)
     return isinstance(owner, loom.ConstantOp)

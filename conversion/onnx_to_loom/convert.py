@@ -32,7 +32,7 @@ from onnxloom.conversion.onnx_to_loom.registry import (
     FusedOpKindLowering,
     Inputs,
     kind_lowerings,
-    op_lowerings,
+    lowering_of,
 )
 from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwise
 from onnxloom.dialects import loom, onnx
@@ -126,7 +126,7 @@ class BlockConverter:
             self.bind(old, new)
 
     def _single(self, op: Operation) -> None:
-        lower = op_lowerings().get(type(op))
+        lower = lowering_of(op)
         if lower is None and is_elementwise(op):
             lower = lower_elementwise
         reason = f"there is no kernel for {_name(op)}"

@@ -25,7 +25,7 @@ from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
 from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
-from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, RecurrentLoops
+from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, Quantized, RecurrentLoops
 from onnxloom.dialects import loom
 
 
@@ -39,8 +39,8 @@ class Recurrence:
     batch_first: bool
     backwards: Sequence[bool]
     """One entry per direction."""
-    cells: Sequence[tuple[str, Cell]]
-    """Per direction a name, equal for equal cells, and what it computes."""
+    cells: Sequence[Cell]
+    """What each direction computes."""
     x: SSAValue
     w: SSAValue
     r: SSAValue
@@ -50,6 +50,19 @@ class Recurrence:
     """One entry per state."""
     peepholes: SSAValue | None
     wants_y: bool
+    scales: Scales | None = None
+    """Where weights and activations are quantized; X and W, R then hold whole numbers as floats."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scales of a quantized recurrent op; X is already quantized."""
+
+    x: SSAValue
+    w: SSAValue
+    r: SSAValue
+    by_column: bool
+    """One scale per direction, gate and hidden unit; else one per direction."""
 
 
 def build_recurrence(builder: KernelBuilder, op: Recurrence) -> Sequence[SSAValue | None]:
@@ -73,13 +86,8 @@ class _Assembly:
         directions = len(op.backwards)
         self.layout = Layout(op.gates, op.hidden, directions, op.batch_first, tile)
         time_axis, batch_axis = (1, 0) if op.batch_first else (0, 1)
-        self.time, self.batch = self._dim(op.x, time_axis), self._dim(op.x, batch_axis)
+        self.time, self.batch = dim_of(builder, op.x, time_axis), dim_of(builder, op.x, batch_axis)
         self.directions, self.hidden = builder.index(directions), builder.index(op.hidden)
-
-    def _dim(self, value: SSAValue, axis: int) -> SSAValue:
-        if isinstance(value.type, TensorType):
-            return self.builder.dim(value, axis)
-        return self.builder.insert(loom.DimOp(value, axis)).results[0]
 
     def _as(self, value: SSAValue, *dims: SSAValue) -> SSAValue:
         """The value under the dims the kernel reads it with; checks, at plan time, that it holds them."""
@@ -115,6 +123,13 @@ class _Assembly:
             **{f"state{i}": self._empty(*states_dims) for i in range(len(op.initial))},
             "gates": self._empty(builder.multiply([self.batch, builder.index(per_direction)])),
         }
+        if op.scales is not None:
+            per_scale = [builder.index(per_direction)] if op.scales.by_column else []
+            ins["x_scale"] = op.scales.x
+            ins["w_scale"] = self._as(op.scales.w, self.directions, *per_scale)
+            ins["r_scale"] = self._as(op.scales.r, self.directions, *per_scale)
+            outs["levels"] = self._empty(self.batch, self.hidden)
+            outs["scales"] = self._empty(self.batch)
         given = {name: value for name, value in ins.items() if value is not None}
         filled = self._launches(given, outs)
         return [filled.get("y"), *(filled[f"state{i}"] for i in range(len(op.initial)))]
@@ -122,9 +137,9 @@ class _Assembly:
     def _projected(self) -> SSAValue:
         """X @ W of all time steps, `[time, batch (or batch, time), direction * gate * hidden]`."""
         op, builder, layout = self.op, self.builder, self.layout
-        x = self._as(op.x, *(self._dim(op.x, axis) for axis in range(3)))
+        x = self._as(op.x, *(dim_of(builder, op.x, axis) for axis in range(3)))
         columns = builder.index(layout.directions * layout.gates * layout.hidden)
-        w = self._as(op.w, columns, self._dim(op.w, 2))
+        w = self._as(op.w, columns, dim_of(builder, op.w, 2))
         type_ = TensorType(_element_type(op.w), [*shape_of(x)[:2], shape_of(w)[0]])
         return build_gemm(builder, f"{op.name}_inputs", Product(x, w, type_, trans_rhs=True))
 
@@ -152,11 +167,18 @@ class _Assembly:
         builder, op = self.builder, self.op
         for number, backwards in enumerate(op.backwards):
             k = builder.kernel(op.name, list(ins.values()), [v.type for v in outs.values()], 4)
-            self._write(k, list(ins), list(outs), op.cells[number][1])
+            self._write(k, list(ins), list(outs), op.cells[number])
             sizes = [self.time, self.batch, builder.index(number), builder.index(int(backwards))]
             results = builder.launch(k, list(ins.values()), list(outs.values()), sizes)
             outs = dict(zip(outs, results, strict=True))
         return outs
+
+    def _quantized(self, buffer: dict[str, SSAValue]) -> Quantized | None:
+        if self.op.scales is None:
+            return None
+        names = ("x_scale", "w_scale", "r_scale", "levels", "scales")
+        x, w, r, levels, scales = (buffer[name] for name in names)
+        return Quantized(x, w, r, self.op.scales.by_column, levels, scales)
 
     def _write(self, k: KernelBody, ins: Sequence[str], outs: Sequence[str], cell: Cell) -> None:
         buffer = {**dict(zip(ins, k.ins, strict=True)), **dict(zip(outs, k.outs, strict=True))}
@@ -171,10 +193,18 @@ class _Assembly:
             buffer.get("y"),
             tuple(buffer[f"state{i}"] for i in states),
             buffer["gates"],
+            self._quantized(buffer),
         )
         loops = RecurrentLoops(k, self.layout, buffers, index_value(self.batch))
         with loops.steps() as step:
             cell.step(step)
+
+
+def dim_of(builder: KernelBuilder, value: SSAValue, axis: int) -> SSAValue:
+    """One dim of a tensor whose rank may be unknown to its type."""
+    if isinstance(value.type, TensorType):
+        return builder.dim(value, axis)
+    return builder.insert(loom.DimOp(value, axis)).results[0]
 
 
 def _element_type(value: SSAValue) -> Attribute:

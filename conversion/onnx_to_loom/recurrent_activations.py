@@ -78,8 +78,8 @@ _BETAS = {"affine": 0.0, "scaledtanh": 1.0, "hardsigmoid": 0.5}
 
 def activation_functions(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float]
-) -> Sequence[tuple[str, Activation]]:
-    """Per name a key (equal for equal functions) and the function.
+) -> Sequence[Activation]:
+    """The function of each name.
 
     Alphas and betas go, in order, to the functions that take them.
 
@@ -90,11 +90,11 @@ def activation_functions(
     return [_activation(name, alpha, beta) for name in names]
 
 
-def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> tuple[str, Activation]:
+def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Activation:
     key = name.lower()
     form = _FORMS.get(key)
     if form is None:
         raise Declined(f"there is no kernel for the activation {name!r}")
     alpha = next(alphas, _ALPHAS[key]) if key in _ALPHAS else 0.0
     beta = next(betas, _BETAS[key]) if key in _BETAS else 0.0
-    return f"{key} {alpha} {beta}", lambda s, x: form(s, x, alpha, beta)
+    return lambda s, x: form(s, x, alpha, beta)

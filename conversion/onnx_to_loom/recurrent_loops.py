@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.recurrent_quantization import Row, quantize_row
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
@@ -54,6 +55,21 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Quantized:
+    """The further buffers where X, the state and the weights are quantized; all f32."""
+
+    x_scale: SSAValue
+    w_scale: SSAValue
+    r_scale: SSAValue
+    """One scale per direction, or per direction, gate and hidden unit."""
+    by_column: bool
+    levels: SSAValue
+    """Scratch, `[batch, hidden]`: the quantized state."""
+    scales: SSAValue
+    """Scratch, `[batch]`: the scales of the state."""
+
+
+@dataclass(frozen=True)
 class Buffers:
     """The kernel's buffers; None for what the op omits."""
 
@@ -67,6 +83,7 @@ class Buffers:
     states: tuple[SSAValue, ...]
     gates: SSAValue
     """Scratch, `[batch, gate, hidden]`."""
+    quantized: Quantized | None = None
 
 
 class RecurrentLoops:
@@ -114,6 +131,8 @@ class TimeStep:
     def product(self, first: int, count: int, of_gate: int | None = None) -> None:
         """Scratch of gates `first` .. = state @ R; with `of_gate`, that gate's scratch instead of state."""
         k, loops = self.k, self.loops
+        if loops.buffers.quantized is not None:
+            self._quantize(loops.buffers.quantized)
         if loops.known_batch is not None:
             self._panels(first, count, of_gate, single=loops.known_batch == 1)
             return
@@ -122,6 +141,14 @@ class TimeStep:
             for block, single in ((one, True), (several, False)):
                 with k.inside(block):
                     self._panels(first, count, of_gate, single)
+
+    def _quantize(self, into: Quantized) -> None:
+        """Quantizes the old state, each batch entry over its own range."""
+        k, loops = self.k, self.loops
+        with k.loop(loops.batch) as b:
+            source = Row(loops.buffers.states[0], loops.state_at(b))
+            target = Row(into.levels, k.mul(b, loops.hidden))
+            k.store(quantize_row(k, source, target, loops.hidden), into.scales, b)
 
     def _panels(self, first: int, count: int, of_gate: int | None, single: bool) -> None:
         k, layout = self.k, self.layout
@@ -157,22 +184,29 @@ class TimeStep:
             tile = layout.row_tile
         count = k.scalars.minimum(left, k.index(tile.columns))
         gates = loops.buffers.gates
-        if of_gate is not None:
-            source, source_row = gates, loops.row_of_gates
-        else:
-            source = loops.buffers.states[0]
-            source_row = k.index(layout.hidden * (layout.directions if layout.batch_first else 1))
         height = k.index(tile.rows)
         groups = k.scalars.emit(arith.CeilDivSIOp(loops.batch, height))
         with k.loop(k.index(1) if single else groups) as group:
             b = k.mul(group, height)
             rows = k.scalars.minimum(height, k.sub(loops.batch, b))
             row = k.mul(b, loops.row_of_gates)
-            source_at = loops.state_at(b) if of_gate is None else k.add(row, k.index(of_gate * layout.hidden))
+            source, source_at, source_row = self._source(of_gate, b)
             offsets = [source_at, source_row, k.index(1), panel, k.index(layout.columns)]
             offsets += [k.add(row, target), loops.row_of_gates, loops.hidden, rows, count]
             args = [source, loops.buffers.weights, gates, *offsets]
             k.builder.insert(gemm_tile_op(tile, _element(gates), args))
+
+    def _source(self, of_gate: int | None, b: Scalar) -> tuple[SSAValue, Scalar, Scalar]:
+        """What is multiplied with R: buffer, offset of a batch entry, distance of the entries."""
+        k, loops, layout = self.k, self.loops, self.layout
+        buffers = loops.buffers
+        if buffers.quantized is not None:
+            return buffers.quantized.levels, k.mul(b, loops.hidden), loops.hidden
+        if of_gate is not None:
+            at = k.at(b, loops.row_of_gates, k.index(of_gate * layout.hidden))
+            return buffers.gates, at, loops.row_of_gates
+        distance = layout.hidden * (layout.directions if layout.batch_first else 1)
+        return buffers.states[0], loops.state_at(b), k.index(distance)
 
     @contextmanager
     def rows(self, pad: bool = True) -> Generator[BatchRow]:
@@ -231,23 +265,51 @@ class BatchRow:
 
     def projected(self, number: int, j: Scalar) -> Scalar:
         """The part of a gate that comes from X: X W + Wb."""
-        k = self.k
-        value = k.load(self.loops.buffers.projected, k.add(self._projected_at, self._of_gate(number, j)))
-        return self._with_bias(value, number, j)
+        return self._with_bias(self._from_x(number, j), number, j)
 
     def recurrent(self, number: int, j: Scalar) -> Scalar:
         """The part of a gate that comes from the state: h R + Rb."""
-        return self._with_bias(self.scratch(number, j), self.step.layout.gates + number, j)
+        return self._with_bias(self._from_state(number, j), self.step.layout.gates + number, j)
 
     def gate(self, number: int, j: Scalar) -> Scalar:
-        """X W + Wb + h R + Rb."""
-        return self.k.scalars.add(self.projected(number, j), self.recurrent(number, j))
-
-    def _with_bias(self, value: Scalar, number: int, j: Scalar) -> Scalar:
-        k, bias = self.k, self.loops.buffers.bias
+        """X W + h R + (Wb + Rb)."""
+        value = self.k.scalars.add(self._from_x(number, j), self._from_state(number, j))
+        bias = self._bias(number, j)
         if bias is None:
             return value
-        return k.scalars.add(value, k.load(bias, k.add(self._bias_at, self._of_gate(number, j))))
+        other = self._bias(self.step.layout.gates + number, j)
+        assert other is not None
+        return self.k.scalars.add(value, self.k.scalars.add(bias, other))
+
+    def _from_x(self, number: int, j: Scalar) -> Scalar:
+        k, buffers = self.k, self.loops.buffers
+        value = k.load(buffers.projected, k.add(self._projected_at, self._of_gate(number, j)))
+        if buffers.quantized is None:
+            return value
+        scale = k.load(buffers.quantized.x_scale, k.index(0))
+        return self._scaled(value, scale, buffers.quantized.w_scale, number, j)
+
+    def _from_state(self, number: int, j: Scalar) -> Scalar:
+        value, quantized = self.scratch(number, j), self.loops.buffers.quantized
+        if quantized is None:
+            return value
+        return self._scaled(value, self.k.load(quantized.scales, self.b), quantized.r_scale, number, j)
+
+    def _scaled(self, value: Scalar, scale: Scalar, weights: SSAValue, number: int, j: Scalar) -> Scalar:
+        k, quantized = self.k, self.loops.buffers.quantized
+        assert quantized is not None
+        place = self.loops.direction
+        if quantized.by_column:
+            place = k.add(k.mul(place, self.loops.row_of_gates), self._of_gate(number, j))
+        return k.scalars.mul(value, k.scalars.mul(scale, k.load(weights, place)))
+
+    def _with_bias(self, value: Scalar, number: int, j: Scalar) -> Scalar:
+        bias = self._bias(number, j)
+        return value if bias is None else self.k.scalars.add(value, bias)
+
+    def _bias(self, number: int, j: Scalar) -> Scalar | None:
+        k, bias = self.k, self.loops.buffers.bias
+        return None if bias is None else k.load(bias, k.add(self._bias_at, self._of_gate(number, j)))
 
     def scratch(self, number: int, j: Scalar) -> Scalar:
         """What the scratch memory of a gate holds."""

@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.conversion.onnx_to_loom import kinds, ops
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Decline
-from onnxloom.dialects.onnx import FusedOp
+from onnxloom.dialects.onnx import CustomOp, FusedOp
 from onnxloom.transforms.fusion.plugins import current_registry
 
 if TYPE_CHECKING:
@@ -68,6 +68,20 @@ def lowering(*op_classes: type[Operation]) -> Callable[[LowerOp], OpLowering]:
     return lambda function: OpLowering(op_classes, function)
 
 
+@dataclass(frozen=True)
+class CustomLowering:
+    """A function that lowers ops of a domain that is not the standard's."""
+
+    domain: str
+    name: str
+    lower: LowerOp
+
+
+def custom_lowering(domain: str, name: str) -> Callable[[LowerOp], CustomLowering]:
+    """Marks `lower(op, inputs, builder) -> results | Decline` as the lowering of an `onnx.Custom` op."""
+    return lambda function: CustomLowering(domain, name, function)
+
+
 def _modules(package: ModuleType) -> list[ModuleType]:
     names = sorted(m.name for m in pkgutil.iter_modules(package.__path__))
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
@@ -82,6 +96,20 @@ def op_lowerings() -> dict[type[Operation], LowerOp]:
             if isinstance(value, OpLowering):
                 table.update(dict.fromkeys(value.op_classes, value.lower))
     return table
+
+
+@cache
+def _custom_lowerings() -> dict[tuple[str, str], LowerOp]:
+    values = [v for module in _modules(ops) for v in vars(module).values()]
+    return {(v.domain, v.name): v.lower for v in values if isinstance(v, CustomLowering)}
+
+
+def lowering_of(op: Operation) -> LowerOp | None:
+    """The lowering of a single op, None if it has none of its own."""
+    if isinstance(op, CustomOp):
+        domain = op.domain_name.data if op.domain_name is not None else ""
+        return _custom_lowerings().get((domain, op.function_name.data))
+    return op_lowerings().get(type(op))
 
 
 @cache

@@ -44,9 +44,18 @@ def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
     return gemm_panels(gates, {"columns": params["columns"], "transposed": 1})
 
 
+def integers_as_floats(source: Array, params: Mapping[str, int]) -> Array:
+    """8-bit weights minus their zero point as f32, transposed: `[directions, K, N]` -> `[directions, N, K]`.
+
+    Params: `zero`, the zero point.
+    """
+    return np.ascontiguousarray(np.swapaxes(source.astype(np.float32) - np.float32(params["zero"]), -1, -2))
+
+
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "recurrent_gates": recurrent_gates,
+    "integers_as_floats": integers_as_floats,
 }
 
 

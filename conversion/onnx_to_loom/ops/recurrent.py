@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import NoneType, TensorType
 from xdsl.ir import Operation, SSAValue
@@ -10,30 +10,23 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, shape_of
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.recurrent import Recurrence, build_recurrence
-from onnxloom.conversion.onnx_to_loom.recurrent_activations import Activation, activation_functions
-from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell, Clip, GruCell, LstmCell, RnnCell
+from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
+from onnxloom.conversion.onnx_to_loom.recurrent_forms import (
+    directions_of,
+    gru_cells,
+    lstm_cells,
+    rnn_cells,
+)
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import (
-    bool_attr,
-    floats_attr,
-    int_attr,
-    opt_float_attr,
-    opt_int_attr,
-    str_attr,
-    strs_attr,
-)
+from onnxloom.dialects.onnx.access import bool_attr, opt_int_attr
 
-_DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-
-_FUNCTIONS: dict[type[Operation], tuple[str, ...]] = {
-    onnx.LSTMOp: ("Sigmoid", "Tanh", "Tanh"),
-    onnx.GRUOp: ("Sigmoid", "Tanh"),
-    onnx.RNNOp: ("Tanh",),
+_FORMS: dict[type[Operation], tuple[str, int, Callable[[Operation], Sequence[Cell]]]] = {
+    onnx.LSTMOp: ("lstm", 4, lstm_cells),
+    onnx.GRUOp: ("gru", 3, gru_cells),
+    onnx.RNNOp: ("rnn", 1, rnn_cells),
 }
-"""The activation functions of one direction if none are given."""
-
-_GATES: dict[type[Operation], int] = {onnx.LSTMOp: 4, onnx.GRUOp: 3, onnx.RNNOp: 1}
+"""Name, number of gates, cells."""
 
 
 @lowering(onnx.LSTMOp, onnx.GRUOp, onnx.RNNOp)
@@ -41,29 +34,25 @@ def lower_recurrent(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Se
     """Y, Y_h and, for LSTM, Y_c."""
     x, w, r, bias, lengths, h, c, peepholes = [*inputs, *[None] * (8 - len(inputs))]
     assert x is not None and w is not None and r is not None
-    direction = str_attr(op, "direction", "forward")
-    backwards = _DIRECTIONS.get(direction)
-    if backwards is None:
-        raise Declined(f"there is no direction {direction!r}")
-    is_lstm = isinstance(op, onnx.LSTMOp)
+    name, gates, cells = _FORMS[type(op)]
     recurrence = Recurrence(
-        name=type(op).__name__.removesuffix("Op").lower(),
-        gates=_GATES[type(op)],
+        name=name,
+        gates=gates,
         hidden=_hidden(op, r),
         batch_first=bool_attr(op, "layout"),
-        backwards=backwards,
-        cells=_cells(op, len(backwards)),
+        backwards=directions_of(op),
+        cells=cells(op),
         x=x,
         w=w,
         r=r,
         bias=bias,
         lengths=lengths,
-        initial=[h, c] if is_lstm else [h],
+        initial=[h, c] if name == "lstm" else [h],
         peepholes=peepholes,
         wants_y=not isinstance(op.results[0].type, NoneType),
     )
-    results = build_recurrence(builder, recurrence)
-    return [value if value is not None else x for value in results]
+    # An omitted Y needs a value in its place, which nothing reads.
+    return [x if value is None else value for value in build_recurrence(builder, recurrence)]
 
 
 def _hidden(op: Operation, r: SSAValue) -> int:
@@ -73,27 +62,3 @@ def _hidden(op: Operation, r: SSAValue) -> int:
     if hidden is None:
         raise Declined("the number of hidden units is not known at compile time")
     return hidden
-
-
-def _cells(op: Operation, directions: int) -> list[tuple[str, Cell]]:
-    defaults = _FUNCTIONS[type(op)]
-    names = strs_attr(op, "activations") or defaults * directions
-    count = len(defaults)
-    if len(names) < count * directions:
-        raise Declined(f"{len(names)} activations; expected {count * directions}")
-    alphas, betas = floats_attr(op, "activation_alpha") or (), floats_attr(op, "activation_beta") or ()
-    functions = activation_functions(names[: count * directions], alphas, betas)
-    return [_cell(op, functions[count * d : count * (d + 1)]) for d in range(directions)]
-
-
-def _cell(op: Operation, functions: Sequence[tuple[str, Activation]]) -> tuple[str, Cell]:
-    keys, activations = zip(*functions, strict=True)
-    limit = opt_float_attr(op, "clip")
-    clip = Clip(limit if limit else None)
-    if isinstance(op, onnx.LSTMOp):
-        cell: Cell = LstmCell(activations, clip, bool_attr(op, "input_forget"))
-    elif isinstance(op, onnx.GRUOp):
-        cell = GruCell(activations, clip, int_attr(op, "linear_before_reset", 0) != 0)
-    else:
-        cell = RnnCell(activations, clip)
-    return ", ".join(keys), cell
