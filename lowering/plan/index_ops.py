@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from onnxloom.errors import ModelError
@@ -105,7 +105,7 @@ def _arith(step: IndexStep, operands: Sequence[Operand]) -> int:
     return function(*operands)
 
 
-@cache
+@lru_cache(4096)
 def _live_op(op: str, props: tuple[tuple[str, str], ...], results: int) -> Any:
     """An IR op with these attributes, for its `evaluate`."""
     from xdsl.dialects.builtin import IndexType
