@@ -100,6 +100,30 @@ func.func @f(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %z: tensor<3xi8>) -> tens
     check_elementwise(module, [x, scale, zero])
 
 
+@pytest.mark.parametrize(
+    "typed, shape",
+    [("2x3x4x5", (2, 3, 4, 5)), ("?x3x?", (2, 3, 4)), ("?x?x?x?", (2, 3, 1, 5)), ("4x3", (4, 3))],
+)
+@pytest.mark.parametrize("element, tolerance", [("f32", 1e-6), ("f16", 4e-3), ("f64", 1e-12)])
+def test_given_statistics_lie_along_the_channels(
+    typed: str, shape: tuple[int, ...], element: str, tolerance: float
+):
+    tx, tc = f"tensor<{typed}x{element}>", f"tensor<3x{element}>"
+    module = parse_module(f"""
+func.func @f(%x: {tx}, %s: {tc}, %b: {tc}, %m: {tc}, %v: {tc}) -> {tx} {{
+  %0 = "onnx.Neg"(%x) : ({tx}) -> {tx}
+  %1, %2, %3 = "onnx.BatchNormalization"(%0, %s, %b, %m, %v) {{epsilon = 0.125 : f32}}
+    : ({tx}, {tc}, {tc}, {tc}, {tc}) -> ({tx}, none, none)
+  %4 = "onnx.Relu"(%1) : ({tx}) -> {tx}
+  onnx.Return %4 : {tx}
+}}""")
+    inputs = [normal(shape, element), *(normal((3,), element, seed) for seed in (1, 2, 3))]
+    inputs.append(np.abs(normal((3,), element, 4)))
+    actual = lowered_as_one(module, "onnx.elementwise", inputs)
+    assert_same(actual, compiled(module, inputs))
+    assert_same(actual, reference(module, inputs), tolerance)
+
+
 def test_of_an_operand_that_gives_a_type_only_the_type_counts():
     module = parse_module("""
 func.func @f(%x: tensor<?xf32>, %t: tensor<?x?xi32>) -> tensor<?xi32> {
