@@ -58,10 +58,12 @@ class Weights:
     Equal when it is the same memory or the same place: never compares elements.
     """
 
-    __slots__ = ("_array", "_digest", "_identity", "_lock", "place")
+    __slots__ = ("_array", "_digest", "_identity", "_lock", "memory_key", "place")
 
     def __init__(self, array: Array | None, place: WeightsPlace | None = None) -> None:
         self.place = place
+        self.memory_key: str | None = None
+        """What text calls data that no file holds, once they were printed."""
         self._array = None if array is None else _read_only(array)
         self._digest: str | None = None
         self._lock = threading.Lock()

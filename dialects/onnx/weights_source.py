@@ -6,11 +6,13 @@ files given by `weights_source`.
 
 from __future__ import annotations
 
+import secrets
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Final, cast
 
@@ -24,7 +26,10 @@ MODEL_READER: Final = "onnxloom.conversion.onnx_import.read_weight"
 """Module whose `read_weight(path, name)` gives an initializer of a model file; loaded when needed."""
 
 _IN_MEMORY: weakref.WeakValueDictionary[str, Array] = weakref.WeakValueDictionary()
-"""Weights printed by their address; an entry goes with its array."""
+"""Weights by the key they were printed with; an entry goes with its array."""
+
+_PROCESS: Final = secrets.token_hex(4)
+_SERIAL: Final = count(1)
 
 _SOURCES: ContextVar[tuple[str, ...]] = ContextVar("weights_sources", default=())
 
@@ -48,16 +53,17 @@ def search_path(text_file: str) -> tuple[str, ...]:
 
 def place_in_memory(weights: Weights) -> WeightsPlace:
     """A key for data that no file holds; it resolves in this process while the data live."""
-    array = weights.memory
-    key = f"{id(array):#x}"
-    _IN_MEMORY[key] = array
-    return WeightsPlace(MEMORY, key)
+    if weights.memory_key is None:
+        # Not the address: the next array at it would answer to the name of one that is gone.
+        weights.memory_key = f"{_PROCESS}-{next(_SERIAL)}"
+    _IN_MEMORY[weights.memory_key] = weights.memory
+    return WeightsPlace(MEMORY, weights.memory_key)
 
 
 def resolve(place: WeightsPlace, tensor_type: AnyTensor) -> Array:
     """The data a key stands for. Raises ModelError, in one line, when there are none."""
     if place.file == MEMORY:
-        return _from_memory(place)
+        return _fitting(_from_memory(place), place, tensor_type)
     if place.file == RESOURCE:
         raise ModelError(f"the data of dense_resource<{place.key}> are not in the text that names them")
     path = find_file(place)

@@ -168,8 +168,24 @@ def test_stock_printer_names_memory_and_the_name_resolves_in_this_process():
     op = make_constant(W)
     stream = StringIO()
     Printer(stream=stream).print_op(in_function(op))
-    assert '#onnx.weights<"memory", "0x' in stream.getvalue()
+    assert '#onnx.weights<"memory", "' in stream.getvalue()
     assert (value_in(parse_module(stream.getvalue())) == W).all()
+
+
+def test_name_of_memory_that_is_gone_never_means_other_data():
+    """Arrays come to lie where an earlier one was."""
+    texts = [str(weights_attr(np.full(200, number, np.float32))) for number in range(100)]
+    kept = [weights_attr(np.full(200, number, np.float32)) for number in range(100)]
+    assert len({*texts, *map(str, kept)}) == 200
+    with pytest.raises(ModelError, match="a process that let go of them"):
+        value_in(parse_module(constant(texts[0])))
+
+
+def test_name_of_memory_with_another_type_is_refused():
+    op = make_constant(W)
+    text = str(op.value).replace("tensor<16x16xf32>", "tensor<256xf32>")
+    with pytest.raises(ModelError, match=r"float32\[16, 16\]; expected tensor<256xf32>"):
+        value_in(parse_module(constant(text)))
 
 
 def test_digest_is_printed_when_known_and_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
