@@ -1,17 +1,13 @@
-"""How is a depthwise convolution lowered? Tap by tap over whole vectors of neighbouring outputs.
+"""How is a depthwise convolution lowered? As a sweep of each plane of the padded image.
 
-Each output channel reads one channel of the padded image. A vector may reach past the end of a result
-row, where what it writes is written again by the next row; only the last elements of the whole result
-are computed one by one.
+Each output channel reads one channel, so that there is no product to tile.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -24,12 +20,10 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
+from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, has_few_taps
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width, is_float
-
-MAX_TAPS = 49
-"""Windows of more taps are left to the general convolution: every tap is an operation of the kernel."""
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width, compute_type, is_float
 
 
 def build_depthwise(
@@ -52,7 +46,9 @@ def build_depthwise(
     kernel = KernelBody(
         name, [buffer_element(v.type) for v in ins], [buffer_element(result_type)], len(space)
     )
-    lanes = builder.kernels.target.lanes(max(1, bit_width(buffer_element(conv.source.type)) // 8))
+    lanes = builder.kernels.target.lanes(
+        max(1, bit_width(compute_type(buffer_element(conv.source.type))) // 8)
+    )
     _Writer(kernel, conv, column_strides, lanes).write()
     return builder.launch(kernel, ins, [builder.empty(result_type, dims)], list(space))[0]
 
@@ -80,92 +76,54 @@ class _Writer:
 
     def write(self) -> None:
         k = self.kernel
-        last = k.mul(self.batch, self.lines[2][0])
+        total = k.mul(self.batch, self.lines[2][0])
+        whole = self._strides_agree()
         with k.loop(self.batch) as n, k.loop(self.group) as g, k.loop(self.rows) as m:
-            index = (n, g, m)
-            at = [
-                k.add(k.add(k.mul(index[0], a), k.mul(index[1], b)), k.mul(index[2], c))
-                for a, b, c in self.lines
-            ]
-            taps = math.prod(self.window.kernel)
-            weights = [
-                k.scalars.widen(k.load(self.weights, k.add(at[0], k.index(tap)))) for tap in range(taps)
-            ]
-            self._rows(0, at[1], k.index(0), at, weights, last)
+            at = [k.add(k.add(k.mul(n, a), k.mul(g, b)), k.mul(m, c)) for a, b, c in self.lines]
+            taps = range(math.prod(self.window.kernel))
+            weights = [k.scalars.widen(k.load(self.weights, k.add(at[0], k.index(tap)))) for tap in taps]
+            fixed: list[Scalar | None] = []
 
-    def _rows(
-        self,
-        depth: int,
-        source: Scalar,
-        row: Scalar,
-        at: list[Scalar],
-        weights: Sequence[Scalar],
-        last: Scalar,
-    ) -> None:
+            def hold() -> None:
+                fixed[:] = k.load_fixed(self.others, at[3:], self.column_strides)
+
+            sweep = WindowSweep(k, self.window, [*self.leading, self.width], self.strides, self.lanes)
+            sweep.write(
+                at[1],
+                k.sub(total, at[2]),
+                lambda lane: self._output(lane, at, weights, fixed),
+                before=hold,
+                whole=whole,
+            )
+
+    def _strides_agree(self) -> Scalar | None:
+        """Whether epilogue operands whose stride depends on sizes move along the columns."""
         k = self.kernel
-        if depth < len(self.leading):
-            with k.loop(self.leading[depth]) as i:
-                step = k.mul(k.index(self.window.strides[depth]), self.strides[depth])
-                following = k.add(k.mul(row, self.leading[depth]), i)
-                self._rows(depth + 1, k.add(source, k.mul(i, step)), following, at, weights, last)
-            return
-        lanes, start = k.index(self.lanes), k.mul(row, self.width)
-        taps = [k.add(source, self._tap(tap)) for tap in itertools.product(*map(range, self.window.kernel))]
-        with k.loop(k.scalars.emit(arith.CeilDivSIOp(self.width, lanes))) as v:
-            column = k.mul(v, lanes)
-            point = k.add(start, column)
-            inside = k.scalars.cmp("le", k.add(k.add(at[2], point), lanes), last)
-            for stride, known in zip(self.by_column, self.column_strides, strict=True):
-                if known is None:
-                    inside = k.scalars.and_(inside, k.scalars.cmp("eq", stride, k.index(1)))
-            with k.branch(inside) as (whole, edge):
-                with k.inside(whole):
-                    literal = [k.index(1 if known is None else known) for known in self.column_strides]
-                    self._outputs(lanes, column, point, taps, at, weights, literal)
-                with k.inside(edge):
-                    rest = k.scalars.minimum(lanes, k.sub(self.width, column))
-                    strides = [
-                        stride if known is None else k.index(known)
-                        for stride, known in zip(self.by_column, self.column_strides, strict=True)
-                    ]
-                    self._outputs(rest, column, point, taps, at, weights, strides)
+        result: Scalar | None = None
+        for stride, known in zip(self.by_column, self.column_strides, strict=True):
+            if known is None:
+                agrees = k.scalars.cmp("eq", stride, k.index(1))
+                result = agrees if result is None else k.scalars.and_(result, agrees)
+        return result
 
-    def _tap(self, tap: Sequence[int]) -> Scalar:
-        """Offset of a tap from its window's first element."""
-        k, window = self.kernel, self.window
-        offset = k.index(0)
-        for i, stride, dilation in zip(tap[:-1], self.strides, window.dilations[:-1], strict=True):
-            offset = k.add(offset, k.mul(k.index(i * dilation), stride))
-        return k.add(offset, k.index(tap[-1] * window.dilations[-1]))
-
-    def _outputs(
-        self,
-        count: Scalar,
-        column: Scalar,
-        point: Scalar,
-        taps: Sequence[Scalar],
-        at: list[Scalar],
-        weights: Sequence[Scalar],
-        strides: Sequence[Scalar],
+    def _output(
+        self, lane: Lane, at: list[Scalar], weights: Sequence[Scalar], fixed: Sequence[Scalar | None]
     ) -> None:
-        """`count` neighbouring outputs from `column` of a row (`point` of the plane) on."""
         k, s = self.kernel, self.kernel.scalars
-        fixed = k.load_fixed(self.others, at[3:], self.column_strides)
-        with k.loop(count, parallel=True) as lane:
-            x = k.mul(k.add(column, lane), k.index(self.window.strides[-1]))
-            total: Scalar | None = None
-            for weight, tap in zip(weights, taps, strict=True):
-                term = s.mul(weight, s.widen(k.load(self.image, k.add(tap, x))))
-                total = (
-                    reassociated(term) if total is None else reassociated(s.add(total, reassociated(term)))
-                )
-            assert total is not None
-            p = k.add(point, lane)
-            operands = [
-                k.load(buffer, k.add(start, k.mul(p, stride))) if held is None else held
-                for buffer, start, stride, held in zip(self.others, at[3:], strides, fixed, strict=True)
-            ]
-            k.store(self._finish(total, operands), k.outs[0], k.add(at[2], p))
+        total: Scalar | None = None
+        for weight, tap in zip(weights, lane.taps, strict=True):
+            term = reassociated(s.mul(weight, s.widen(k.load(self.image, tap))))
+            total = term if total is None else reassociated(s.add(total, term))
+        assert total is not None
+        operands: list[Scalar] = []
+        rows = zip(self.others, at[3:], self.by_column, self.column_strides, fixed, strict=True)
+        for buffer, start, stride, known, held in rows:
+            if held is None:
+                known = 1 if known is None and lane.literal else known
+                moves = stride if known is None else k.index(known)
+                held = k.load(buffer, k.add(start, k.mul(lane.point, moves)))
+            operands.append(held)
+        k.store(self._finish(total, operands), k.outs[0], k.add(at[2], lane.point))
 
     def _finish(self, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
         s, conv = self.kernel.scalars, self.conv
@@ -177,4 +135,4 @@ class _Writer:
 
 def is_depthwise(conv: Convolution) -> bool:
     """Whether every group reads one channel, through a window of few taps."""
-    return conv.group > 1 and shape_of(conv.weights)[1] == 1 and math.prod(conv.window.kernel) <= MAX_TAPS
+    return conv.group > 1 and shape_of(conv.weights)[1] == 1 and has_few_taps(conv.window)
