@@ -7,10 +7,10 @@ the time steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, UnrankedTensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, UnrankedTensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -27,6 +27,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
 from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
 from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, Quantized, RecurrentLoops
 from onnxloom.dialects import loom
+from onnxloom.dialects.onnx.semantics.scalars import compute_type
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,43 @@ def build_recurrence(builder: KernelBuilder, op: Recurrence) -> Sequence[SSAValu
     Raises:
         Declined: the element type has no kernel, or the number of hidden units is not known.
     """
-    return _Assembly(builder, op).build()
+    element = buffer_element(op.w.type)
+    if compute_type(element) == element:
+        return _Assembly(builder, op).build()
+    return _in_float32(builder, op, element)
+
+
+def _in_float32(builder: KernelBuilder, op: Recurrence, element: Attribute) -> Sequence[SSAValue | None]:
+    """Half-width floats: states stay f32 over all steps, results are rounded once."""
+
+    def widened(value: SSAValue | None) -> SSAValue | None:
+        return None if value is None else as_float32(builder, value)
+
+    wide = replace(
+        op,
+        x=as_float32(builder, op.x),
+        w=as_float32(builder, op.w),
+        r=as_float32(builder, op.r),
+        bias=widened(op.bias),
+        initial=[widened(v) for v in op.initial],
+        peepholes=widened(op.peepholes),
+    )
+
+    def narrowed(value: SSAValue | None) -> SSAValue | None:
+        if value is None:
+            return None
+        type_ = TensorType(element, shape_of(value))
+        return builder.map("narrow", [value], [type_], lambda s, x: [s.float_to(x[0], element)])[0]
+
+    return [narrowed(v) for v in _Assembly(builder, wide).build()]
+
+
+def as_float32(builder: KernelBuilder, value: SSAValue) -> SSAValue:
+    """A tensor of half-width floats as f32; at plan time where it is known then."""
+    type_ = TensorType(f32, shape_of(value))
+    if is_plan_known(value):
+        return builder.insert(loom.PackOp(value, "as_float32", {}, type_)).results[0]
+    return builder.map("widen", [value], [type_], lambda s, x: [s.widen(x[0])])[0]
 
 
 class _Assembly:

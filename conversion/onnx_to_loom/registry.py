@@ -107,8 +107,7 @@ def _custom_lowerings() -> dict[tuple[str, str], LowerOp]:
 def lowering_of(op: Operation) -> LowerOp | None:
     """The lowering of a single op, None if it has none of its own."""
     if isinstance(op, CustomOp):
-        domain = op.domain_name.data if op.domain_name is not None else ""
-        return _custom_lowerings().get((domain, op.function_name.data))
+        return _custom_lowerings().get((op.domain_name.data, op.function_name.data))
     return op_lowerings().get(type(op))
 
 

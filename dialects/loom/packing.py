@@ -15,7 +15,7 @@ def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
     """A matrix as column panels: `[..., K, N]` -> `[..., ceil(N / columns), K, columns]`, zero-padded.
 
     Params: `columns`, the panel width; `transposed`, 1 if the last two dims of `source` are `[N, K]`;
-    `flat`, 1 if the leading dims of `source` are one dim.
+    `flat`, 1 if the leading dims of `source` are one dim; `single`, 1 to store the elements as f32.
     """
     columns = params["columns"]
     if params.get("flat", 0):
@@ -23,7 +23,8 @@ def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
     matrix = np.swapaxes(source, -1, -2) if params.get("transposed", 0) else source
     *batch, k, n = matrix.shape
     panels = -(-n // columns)
-    packed = np.zeros((*batch, panels, k, columns), dtype=source.dtype)
+    dtype = np.float32 if params.get("single", 0) else source.dtype
+    packed = np.zeros((*batch, panels, k, columns), dtype=dtype)
     whole = n // columns
     if whole:
         body = matrix[..., : whole * columns].reshape(*batch, k, whole, columns)
@@ -52,8 +53,14 @@ def integers_as_floats(source: Array, params: Mapping[str, int]) -> Array:
     return np.ascontiguousarray(np.swapaxes(source.astype(np.float32) - np.float32(params["zero"]), -1, -2))
 
 
+def as_float32(source: Array, params: Mapping[str, int]) -> Array:
+    """The same numbers as f32."""
+    return source.astype(np.float32)
+
+
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
+    "as_float32": as_float32,
     "recurrent_gates": recurrent_gates,
     "integers_as_floats": integers_as_floats,
 }

@@ -13,6 +13,7 @@ import onnxruntime
 import pytest
 from numerics import Array, assert_close, compiled, graph_model
 
+from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
 from onnxloom.lowering.runtime.host_ops.replacements import recurrent
 
@@ -152,7 +153,8 @@ def test_gate_attributes() -> None:
         [
             Case("LSTM", given="BHC", attrs={"input_forget": 1}),
             Case("LSTM", given="BHCP", attrs={"clip": 0.3}),
-            Case("LSTM", attrs={"activations": odd, "activation_alpha": [0.3, 0.7], "activation_beta": [0.4, 0.1]}),
+            Case("LSTM", attrs={"activations": odd, "activation_alpha": [0.3, 0.7],
+                                "activation_beta": [0.4, 0.1]}),
             Case("GRU", given="BH", attrs={"clip": 0.3}),
             Case("GRU", given="BH", attrs={"clip": 0.3, "linear_before_reset": 1}),
             Case("GRU", attrs={"activations": ["Sigmoid", "Softplus", "HardSigmoid", "Relu"], **BOTH}),
@@ -188,6 +190,28 @@ def test_batch_first_and_double_precision() -> None:
             Case("GRU", given="BH", dtype="float64"),
         ]
     )
+
+
+def test_half_precision_rounds_the_results_once() -> None:
+    cases = [
+        Case("LSTM", given="BHC", attrs=BOTH, dtype="float16"),
+        Case("GRU", given="B", constant_weights=False, dtype="float16"),
+    ]
+    model, feeds, held = build(cases)
+    got = without_host_steps(model, feeds)
+    want: list[Array] = []
+    for case, inputs in zip(cases, held, strict=True):
+        want += [
+            y.astype(np.float16) for y in case.on_host({n: a.astype(np.float64) for n, a in inputs.items()})
+        ]
+    assert_close(got, want)
+
+
+def test_a_state_that_is_too_small_is_refused() -> None:
+    model, feeds, _ = build([Case("RNN", given="BH")])
+    feeds["n0H"] = feeds["n0H"][:, :1]
+    with pytest.raises(OnnxloomError, match="does not fit"):
+        compiled(model).run(feeds)
 
 
 def test_one_model_runs_any_batch_and_time() -> None:
