@@ -29,7 +29,7 @@ def test_a_node_of_an_older_opset_means_what_it_meant_there() -> None:
 def test_outputs_are_reached_by_position_and_name() -> None:
     model = model_of("agraph (float[N, 2] x) => (float[N, 2] a, float[N, 2] b) { a = Relu(x) b = Neg(x) }")
     found = backend.prepare(model, "CPU", opt_level=0).run({"x": X})
-    np.testing.assert_array_equal(found.b, -X)
+    np.testing.assert_array_equal(found.b, -X)  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_array_equal(found[0], np.maximum(X, 0))
     np.testing.assert_array_equal(backend.run_model(model, [X])[1], -X)
 
