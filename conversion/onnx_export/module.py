@@ -146,7 +146,7 @@ class _Exporter:
             is_plain = not isinstance(owner, Block | onnx.ConstantOp | onnx.FusedOp)
             if is_plain and not self.names.knows(value):
                 self.names.bind(value, name)
-            else:
+            elif not self.names.knows(value) or self.names.of(value) != name:
                 identities.append((value, name))
         return identities
 

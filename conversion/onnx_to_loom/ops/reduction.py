@@ -26,6 +26,9 @@ REDUCE_OPS = (
     onnx.ReduceL1Op, onnx.ReduceL2Op, onnx.ReduceSumSquareOp, onnx.ReduceLogSumOp, onnx.ReduceLogSumExpOp,
 )  # fmt: skip
 
+_IDENTITIES = (onnx.ReduceSumOp, onnx.ReduceMeanOp, onnx.ReduceProdOp, onnx.ReduceMaxOp, onnx.ReduceMinOp)
+"""Of one element they give that element; the others still square it, take its logarithm, ..."""
+
 
 def result_dims(builder: KernelBuilder, source: SSAValue, axes: set[int], keepdims: bool) -> list[SSAValue]:
     """Dims left after a reduction."""
@@ -44,11 +47,11 @@ def lower_reduce(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Seque
     noop = bool(int_attr(op, "noop_with_empty_axes", 0))
     rule = reduction(op.name.removeprefix("onnx."), ranked(data.type, "the operand").element_type)
     constant = None if axes is None else program_constant(axes)
-    if noop and (axes is None or (constant is not None and constant.size == 0)):
-        return [data]
     if axes is None or constant is not None:
         listed = [] if constant is None else [int(a) % rank for a in constant.reshape(-1)]
-        chosen = set(listed or range(rank))
+        chosen = set(listed) if listed or noop else set(range(rank))
+        if not chosen and isinstance(op, _IDENTITIES):
+            return [data]
         dims = result_dims(builder, data, chosen, keepdims)
         return [reduce_axes(builder, rule, data, chosen, type_, exact_dims(builder, type_, dims))]
     if noop:

@@ -51,6 +51,19 @@ def test_fused_op_is_written_as_the_ops_it_holds() -> None:
     np.testing.assert_array_equal(s, 2 * X + np.maximum(2 * X, 0))
 
 
+def test_input_that_is_an_output_under_its_own_name_needs_no_node() -> None:
+    text = """
+    func.func @main_graph(%x: tensor<2x2xf32> {onnx.name = "x"})
+        -> (tensor<2x2xf32> {onnx.name = "x"}, tensor<2x2xf32>) {
+      %n = "onnx.Neg"(%x) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+      onnx.Return %x, %n : tensor<2x2xf32>, tensor<2x2xf32>
+    }
+    """
+    same, negated = run(text, x=X)
+    np.testing.assert_array_equal(same, X)
+    np.testing.assert_array_equal(negated, -X)
+
+
 def test_input_constant_and_repeated_value_may_be_outputs() -> None:
     text = """
     func.func @main_graph(%x: tensor<2x2xf32> {onnx.name = "in"})

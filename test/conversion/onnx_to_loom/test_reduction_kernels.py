@@ -38,6 +38,13 @@ def test_each_reduction(name: str) -> None:
     check_op(name, [[positive(3, 4)]], keepdims=0)
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reduction_over_no_axes_still_does_its_other_steps(name: str) -> None:
+    """ReduceSumSquare squares, ReduceLogSum takes the logarithm."""
+    check_op(name, [[positive(3, 4)]], constants={1: ints()}, noop_with_empty_axes=1)
+    check_op(name, [[positive(3, 4)]], noop_with_empty_axes=1, keepdims=0)
+
+
 @pytest.mark.parametrize("name", ["ReduceSum", "ReduceMax", "ReduceMean"])
 def test_axes_are_an_input(name: str) -> None:
     x = positive(3, 4, 5)
