@@ -28,9 +28,10 @@ from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.padded_image import SLACK, build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, ProductLoops, Shape, Source, tile_of
+from onnxloom.conversion.onnx_to_loom.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.onnx.semantics.scalars import Scalar
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
 
 MAX_UNROLLED = 16
 """Windows of more taps are gathered by loops over the taps."""
@@ -69,14 +70,15 @@ def build_tap_product(
     sizes = window_sizes(builder, conv.source, window)
     image = build_padded_image(builder, conv.source, window, sizes, 0.0)
     result_type = ranked(conv.result_type, "the result")
-    element = buffer_element(conv.source.type)
+    element = compute_type(buffer_element(conv.source.type))
+    weights = widened(builder, conv.weights)
     tile = tile_of(builder.kernels.target, element)
     shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue)
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
     depth = space[4]
-    panel_type = TensorType(ranked(conv.source.type, "operand").element_type, [DYNAMIC_INDEX])
+    panel_type = TensorType(ranked(image.type, "operand").element_type, [DYNAMIC_INDEX])
     panel_size = builder.insert(
         arith.AddiOp(builder.multiply([depth, builder.index(_row_width(shape))]), builder.index(SLACK))
     ).results[0]
@@ -85,7 +87,7 @@ def build_tap_product(
         builder.empty(result_type, [batch, channels, *sizes.outputs]),
         builder.empty(panel_type, [panel_size]),
     ]
-    ins = [conv.weights, image, *conv.others]
+    ins = [weights, image, *conv.others]
     kernel = KernelBody(
         name, [buffer_element(v.type) for v in ins], [shape.result, shape.element], len(space)
     )

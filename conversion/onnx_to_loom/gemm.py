@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -32,8 +32,9 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     Source,
     tile_of,
 )
+from onnxloom.conversion.onnx_to_loom.widening import is_half, widened
 from onnxloom.dialects import loom
-from onnxloom.dialects.onnx.semantics.scalars import Scalar
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
 
 DIRECT_TILES = 2
 """Up to this many row tiles a right operand with contiguous rows is read in place: packing it would
@@ -68,6 +69,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
             raise Declined("an operand of a matrix product has rank 0")
     result_type = ranked(product.result_type, "the result")
     rank = max(rank_of(lhs), rank_of(rhs), 2) - 2
+    lhs, element = widened(builder, lhs), compute_type(element)
     shape = Shape(
         element,
         buffer_element(result_type),
@@ -90,7 +92,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     else:
         panels = _PackedOnTheFly()
         depth = space[rank + 2]
-        scratch = TensorType(ranked(rhs.type, "operand").element_type, [DYNAMIC_INDEX])
+        scratch = TensorType(ranked(lhs.type, "operand").element_type, [DYNAMIC_INDEX])
         outs.append(builder.empty(scratch, [builder.multiply([depth, builder.index(shape.columns)])]))
         out_types.append(element)
     ins = [lhs, rhs, *others]
@@ -116,11 +118,14 @@ def _same_size(a: SSAValue, b: SSAValue) -> bool:
 def _pack(builder: KernelBuilder, rhs: SSAValue, columns: int, transposed: bool) -> SSAValue:
     type_ = ranked(rhs.type, "operand")
     k, n = reversed(type_.get_shape()) if transposed else type_.get_shape()
-    packed = TensorType(type_.element_type, [-(-n // columns), k, columns])
+    single = is_half(type_.element_type)
+    packed = TensorType(f32 if single else type_.element_type, [-(-n // columns), k, columns])
     params: dict[str, Attribute] = {
         "columns": IntegerAttr(columns, i64),
         "transposed": IntegerAttr(int(transposed), i64),
     }
+    if single:
+        params["single"] = IntegerAttr(1, i64)
     if isinstance(rhs.owner, loom.ViewOp):
         params["flat"] = IntegerAttr(1, i64)
         rhs = rhs.owner.source
@@ -160,7 +165,10 @@ class _InPlace:
 
 
 class _PackedOnTheFly:
-    """Any right operand; read in place if its rows are contiguous, full and read only a few times."""
+    """Any right operand, half-width floats as f32.
+
+    Read in place if no element changes, its rows are contiguous and full, and it is read only a few times.
+    """
 
     def panel(
         self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
@@ -169,10 +177,13 @@ class _PackedOnTheFly:
         assert loops.shape.tile is not None
         width = k.index(loops.shape.columns)
         start = k.add(base, k.mul(column, loops.b_n))
+        panel = k.outs[1]
+        if loops.rhs.type != panel.type:
+            self._fill(loops, start, panel, count)
+            return [Source(panel, k.index(0), width)]
         few = s.cmp("le", loops.m, k.index(DIRECT_TILES * loops.shape.tile.rows))
         whole = s.and_(s.cmp("eq", loops.b_n, k.index(1)), s.cmp("eq", count, width))
         direct = s.and_(few, whole)
-        panel = k.outs[1]
         with k.branch(direct) as (_, pack), k.inside(pack):
             self._fill(loops, start, panel, count)
         return [
@@ -189,10 +200,11 @@ class _PackedOnTheFly:
             with k.inside(fast), k.loop(loops.k) as row:
                 source, target = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
                 with k.loop(width, parallel=True) as j:
-                    k.store(k.load(loops.rhs, k.add(source, j)), panel, k.add(target, j))
+                    k.store(s.widen(k.load(loops.rhs, k.add(source, j))), panel, k.add(target, j))
             with k.inside(general), k.loop(loops.k) as row:
                 source, target = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
                 with k.loop(count, parallel=True) as j:
-                    k.store(k.load(loops.rhs, k.add(source, k.mul(j, loops.b_n))), panel, k.add(target, j))
+                    value = s.widen(k.load(loops.rhs, k.add(source, k.mul(j, loops.b_n))))
+                    k.store(value, panel, k.add(target, j))
                 with k.loop(width, start=count, parallel=True) as j:
                     k.store(s.const(0.0, loops.shape.element), panel, k.add(target, j))

@@ -18,7 +18,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.onnx.semantics.scalars import Scalar
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
 
 SLACK = 64
 """Elements behind the last row that may be read: more than any vector holds."""
@@ -51,13 +51,13 @@ def build_padded_image(
     *,
     split: bool = True,
 ) -> SSAValue:
-    """Copies `source` into a padded image whose borders hold `border`.
+    """Copies `source` into a padded image whose borders hold `border`; half-width floats become f32.
 
     Without `split` the elements of a row stay in order; its length is the same.
     """
     planes = builder.multiply([builder.dim(source, 0), builder.dim(source, 1)])
     spatial = [builder.dim(source, 2 + i) for i in range(window.rank)]
-    type_ = TensorType(ranked(source.type, "operand").element_type, [DYNAMIC_INDEX])
+    type_ = TensorType(compute_type(ranked(source.type, "operand").element_type), [DYNAMIC_INDEX])
     row = builder.multiply([builder.index(window.strides[-1]), sizes.columns])
     count = builder.multiply([planes, *sizes.rows, row])
     total = builder.insert(arith.AddiOp(count, builder.index(SLACK))).results[0]
@@ -118,6 +118,6 @@ class _Writer:
                 k.store(self.border, k.outs[0], k.add(target_at, j))
             with k.loop(stop, start=start, parallel=True) as j:
                 at = k.add(k.add(source_at, phase), k.mul(j, stride))
-                k.store(k.load(k.ins[0], at), k.outs[0], k.add(target_at, j))
+                k.store(s.widen(k.load(k.ins[0], at)), k.outs[0], k.add(target_at, j))
             with k.loop(self.columns, start=stop, parallel=True) as j:
                 k.store(self.border, k.outs[0], k.add(target_at, j))

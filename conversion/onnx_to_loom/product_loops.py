@@ -1,8 +1,8 @@
 """Which loops compute a batched matrix product tile by tile? `ProductLoops`.
 
 The right operand is walked in column panels that a `Panels` provides: packed ahead, packed on the fly,
-or gathered from an image. f32 and f64 go through the tuned `gemm_tile`; other types accumulate one
-row of a panel at a time, half-width floats in f32. The epilogue, one function over scalars, runs over
+or gathered from an image. f32 and f64 go through the tuned `gemm_tile`, half-width floats as f32;
+other types accumulate one row of a panel at a time. The epilogue, one function over scalars, runs over
 each tile while it is in the L1 cache.
 """
 
@@ -63,7 +63,7 @@ class Shape:
     """What a product kernel is specialised on."""
 
     element: Attribute
-    """Storage type of the factors."""
+    """Type of the factors as they are multiplied."""
     result: Attribute
     """Storage type of the result."""
     rank: int
@@ -78,6 +78,11 @@ class Shape:
     def columns(self) -> int:
         """Width of a panel."""
         return ROW_COLUMNS if self.tile is None else self.tile.columns
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether tiles are the result: there is nothing to do on them."""
+        return self.tile is not None and self.epilogue is None and self.result == self.element
 
     @property
     def size_count(self) -> int:
@@ -117,7 +122,7 @@ class ProductLoops:
     def write(self) -> None:
         """The whole kernel."""
         tile, shape = self.shape.tile, self.shape
-        if tile is None or shape.epilogue is not None:
+        if not shape.is_direct:
             rows = 1 if tile is None else tile.rows
             self.scratch = self.kernel.scratch(self.sum_type, rows * shape.columns)
         self._batches(0, [self.kernel.index(0) for _ in self.lines])
@@ -159,12 +164,12 @@ class ProductLoops:
             row = k.mul(i, height)
             rows = k.scalars.minimum(height, k.sub(self.m, row))
             at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
-            if self.shape.epilogue is None:
+            if self.shape.is_direct:
                 target = (self.result, k.add(at[2], column), self.lines[2][-1])
             else:
                 target = (self.scratch, k.index(0), k.index(self.shape.columns))
             self._from_first(tile, sources, at[0], target, rows, count)
-            if self.shape.epilogue is not None:
+            if not self.shape.is_direct:
                 self._epilogue(at, column, rows, count)
 
     def _from_first(

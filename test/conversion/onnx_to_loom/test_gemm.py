@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import pack
 from onnxloom.dialects.loom.target import Target
-from onnxloom.dialects.onnx.dtypes import tensor_type_of
+from onnxloom.dialects.onnx.dtypes import dtype_of_element, tensor_type_of
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.kernel_library import KernelLibrary
@@ -52,7 +53,7 @@ def product(
     left = np.swapaxes(lhs, -1, -2) if trans_lhs else lhs
     right = np.swapaxes(rhs, -1, -2) if trans_rhs else rhs
     shape = np.matmul(np.empty(left.shape, "b"), np.empty(right.shape, "b")).shape
-    result = np.full(shape, 77, lhs.dtype)
+    result = np.empty(shape, lhs.dtype)
     arrays = [lhs, rhs, *others]
     types = [_type(a, static) for a in arrays]
     block = Block(arg_types=types)
@@ -61,12 +62,15 @@ def product(
     args: list[SSAValue] = list(block.args)
     if constant:
         args[1] = builder.constant(rhs)
-    build_gemm(
+    made = build_gemm(
         builder,
         "product",
         Product(args[0], args[1], _type(result, static), args[2:], epilogue, trans_lhs, trans_rhs),
     )
-    return _run(block, builder.kernels, values, result)
+    _run(block, builder.kernels, values)
+    got = values[made]
+    assert got.shape == shape
+    return got
 
 
 def _type(array: Array, static: bool) -> TensorType[Any]:
@@ -74,12 +78,15 @@ def _type(array: Array, static: bool) -> TensorType[Any]:
     return type_ if static else TensorType(type_.element_type, [DYNAMIC_INDEX] * array.ndim)
 
 
-def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any], result: Array) -> Array:
-    """Walks the program: plan-time ops in Python, the launch through the compiled kernel."""
-    keep: list[Array] = []
+def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any]) -> None:
+    """Walks the program: plan-time ops in Python, launches through the compiled kernels."""
+    guards: list[tuple[Array, int]] = []
     for op in block.ops:
         if isinstance(op, loom.PlanTimeOp):
-            known = [loom.PlanTensor(values[v].shape) for v in op.operands]
+            known = [
+                loom.PlanTensor(values[v].shape) if isinstance(v.type, TensorType) else values[v]
+                for v in op.operands
+            ]
             values.update(zip(op.results, op.evaluate(known), strict=True))
         elif isinstance(op, arith.ConstantOp):
             assert isinstance(op.value, IntegerAttr)
@@ -92,11 +99,14 @@ def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any], result: 
             params = {k: v.value.data for k, v in op.params.data.items() if isinstance(v, IntegerAttr)}
             values[op.result] = pack(op.layout.data, values[op.source], params)
         elif isinstance(op, tensor.EmptyOp):
-            if not keep:
-                values[op.tensor] = result
-            else:
-                values[op.tensor] = np.full(values[op.dynamic_sizes[0]] + 64, 77, result.dtype)
-            keep.append(values[op.tensor])
+            type_ = op.tensor.type
+            sizes = iter(op.dynamic_sizes)
+            shape = [values[next(sizes)] if d == DYNAMIC_INDEX else d for d in type_.get_shape()]
+            dtype = dtype_of_element(type_.element_type)
+            # Behind a tensor there is memory of others: kernels that write there are found out.
+            memory = np.full(math.prod(shape) + 64, 77, dtype)
+            values[op.tensor] = memory[: math.prod(shape)].reshape(shape)
+            guards.append((memory, math.prod(shape)))
         elif isinstance(op, loom.LaunchOp):
             name = op.kernel.string_value()
             if name not in LIBRARIES:
@@ -106,7 +116,9 @@ def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any], result: 
             words = [b.ctypes.data for b in buffers] + [values[v] for v in op.sizes]
             record = np.array(words, np.int64)
             ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address(name))(record.ctypes.data)
-    return result
+            values.update(zip(op.results, (values[v] for v in op.outs), strict=True))
+    for memory, size in guards:
+        np.testing.assert_array_equal(memory[size:], np.full(64, 77, memory.dtype))
 
 
 def numbers(rng: np.random.Generator, shape: Sequence[int], dtype: Any = np.float32) -> Array:
@@ -174,6 +186,21 @@ def test_element_types(dtype: Any) -> None:
         (lhs.astype(np.float64) @ rhs.astype(np.float64)) if np.dtype(dtype).kind not in "iu" else lhs @ rhs
     )
     np.testing.assert_array_equal(got, want.astype(dtype))
+
+
+@pytest.mark.parametrize("constant", [True, False], ids=["packed", "run-time"])
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_width_factors(dtype: Any, constant: bool) -> None:
+    rng = np.random.default_rng(5)
+    lhs, rhs, bias = (numbers(rng, shape, dtype) for shape in ((9, 6), (2 * COLUMNS + 5, 6), (53,)))
+    want = lhs.astype(np.float32) @ rhs.astype(np.float32).T
+    np.testing.assert_array_equal(product(lhs, rhs, trans_rhs=True, constant=constant), want.astype(dtype))
+
+    def add_once(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        return s.float_to(s.add(value, s.widen(operands[0])), operands[0].type)
+
+    got = product(lhs, rhs, trans_rhs=True, constant=constant, others=[bias], epilogue=add_once)
+    np.testing.assert_array_equal(got, (want + bias.astype(np.float32)).astype(dtype))
 
 
 def test_integers_wrap() -> None:
