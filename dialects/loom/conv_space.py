@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -40,6 +40,7 @@ class Window:
     dilations: Shape
     pads: Shape
     auto_pad: str = "NOTSET"
+    ceil: bool = False
 
     @property
     def rank(self) -> int:
@@ -59,7 +60,7 @@ class Window:
         """
         pads = zip(self.pads[: self.rank], self.pads[self.rank :], strict=True)
         rows = zip(sizes, self.kernel, self.strides, self.dilations, pads, strict=True)
-        return [window_dim(size, k, s, d, pad, self.auto_pad, False) for size, k, s, d, pad in rows]
+        return [window_dim(size, k, s, d, pad, self.auto_pad, self.ceil) for size, k, s, d, pad in rows]
 
     def image(self, outputs: Sequence[int]) -> tuple[list[int], int]:
         """Rows per leading dim of the padded image, and columns per phase."""
@@ -126,6 +127,7 @@ class _WindowOp(PlanTimeOp):
     dilations = prop_def(ArrayAttr[IntegerAttr])
     pads = prop_def(ArrayAttr[IntegerAttr])
     auto_pad = prop_def(StringAttr)
+    ceil = prop_def(BoolAttr)
 
     @property
     def window(self) -> Window:
@@ -134,10 +136,10 @@ class _WindowOp(PlanTimeOp):
             tuple(i.value.data for i in attr.data)
             for attr in (self.kernel, self.strides, self.dilations, self.pads)
         )
-        return Window(kernel, strides, dilations, pads, self.auto_pad.data)
+        return Window(kernel, strides, dilations, pads, self.auto_pad.data, bool(self.ceil))
 
 
-def _window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr]:
+def _window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr]:
     def ints(values: Shape) -> ArrayAttr[IntegerAttr]:
         return ArrayAttr([IntegerAttr(v, i64) for v in values])
 
@@ -147,6 +149,7 @@ def _window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | Str
         "dilations": ints(window.dilations),
         "pads": ints(window.pads),
         "auto_pad": StringAttr(window.auto_pad),
+        "ceil": BoolAttr.from_bool(window.ceil),
     }
 
 

@@ -1,27 +1,24 @@
-"""Ops that reduce a sliding window: MaxPool, AveragePool, LpPool.
-
-One row of places at a time accumulates in scratch memory, one window column after the other, so that
-the inner loop runs along memory and needs no bounds check.
-"""
+"""Ops that reduce a sliding window: MaxPool, AveragePool, LpPool."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
+from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
+from onnxloom.conversion.onnx_to_loom.pooling_kernels import BlockPooling, Pool, SweptPooling, WindowDim
 from onnxloom.conversion.onnx_to_loom.reductions import count_as
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.window_sweep import has_few_taps
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,
@@ -32,34 +29,8 @@ from onnxloom.dialects.onnx.semantics.scalars import (
     is_unsigned,
 )
 
-BLOCK = 256
-"""Places of one row that accumulate at once in scratch memory."""
 
-
-@dataclass(frozen=True)
-class Pool:
-    """What is computed of a window."""
-
-    name: str
-    initial: float
-    combine: Callable[[Scalars, Scalar, Scalar], Scalar]
-    finish: Callable[[Scalars, Scalar, Scalar], Scalar]
-    """(scalars, accumulated, number of elements as index) -> result before rounding."""
-    count_padding: bool = False
-
-
-@dataclass(frozen=True)
-class Window:
-    """The window along one spatial dim."""
-
-    kernel: int
-    stride: int
-    dilation: int
-    before: int
-    after: int
-
-
-def windows(op: Operation, spatial: int) -> list[Window]:
+def windows(op: Operation, spatial: int) -> list[WindowDim]:
     """The window attributes of a pooling op."""
     kernel = ints_attr(op, "kernel_shape") or ()
     ones = (1,) * spatial
@@ -67,7 +38,9 @@ def windows(op: Operation, spatial: int) -> list[Window]:
     pads = ints_attr(op, "pads") or (0,) * (2 * spatial)
     if not len(kernel) == len(strides) == len(dilations) == len(pads) // 2 == spatial:
         raise Declined("the window does not have as many dims as the data")
-    return [Window(kernel[i], strides[i], dilations[i], pads[i], pads[i + spatial]) for i in range(spatial)]
+    return [
+        WindowDim(kernel[i], strides[i], dilations[i], pads[i], pads[i + spatial]) for i in range(spatial)
+    ]
 
 
 def _pool(op: Operation, element: Attribute, storage: Attribute) -> Pool:
@@ -123,116 +96,56 @@ def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
         raise Declined(f"windows over {spatial} dims have no kernel")
     shape = windows(op, spatial)
     pool = _pool(op, ranked(data.type, "the operand").element_type, storage)
+    window = _window(op, shape)
     rows = [(w.kernel, w.stride, w.dilation, w.before, w.after) for w in shape]
-    mode, ceil = str_attr(op, "auto_pad", "NOTSET"), bool(int_attr(op, "ceil_mode", 0))
-    space = builder.insert(loom.WindowSpaceOp.make(data, rows, mode, ceil)).results
+    space = builder.insert(loom.WindowSpaceOp.make(data, rows, window.auto_pad, window.ceil)).results
     n, c, *sizes = builder.dims(data)
     dims = exact_dims(builder, type_, [n, c, *(space[3 * i] for i in range(spatial))])
-    k = builder.kernel(pool.name, [data], [type_], 1 + 4 * spatial)
-    _Pooling(k, pool, shape, storage).write()
     arguments = [builder.multiply([n, c]), *sizes, *dims[2:]]
     arguments += [space[3 * i + 1] for i in range(spatial)] + [space[3 * i + 2] for i in range(spatial)]
+    if has_few_taps(window):
+        image, strides = _image(builder, data, window, pool)
+        arguments += strides
+        k = builder.kernel(pool.name, [image], [type_], len(arguments))
+        lanes = builder.kernels.target.lanes(max(1, bit_width(compute_type(storage)) // 8))
+        SweptPooling(k, pool, shape, storage, lanes).write()
+        data = image
+    else:
+        k = builder.kernel(pool.name, [data], [type_], len(arguments))
+        BlockPooling(k, pool, shape, storage).write()
     filled = builder.launch(k, [data], [builder.empty(type_, dims)], arguments)
     # Results that nothing reads stand for themselves.
     return [filled[0]] * len(op.results)
 
 
-@dataclass
-class _Pooling:
-    k: KernelBody
-    pool: Pool
-    windows: Sequence[Window]
-    storage: Attribute
+def _window(op: Operation, shape: Sequence[WindowDim]) -> Window:
+    return Window(
+        tuple(w.kernel for w in shape),
+        tuple(w.stride for w in shape),
+        tuple(w.dilation for w in shape),
+        (*(w.before for w in shape), *(w.after for w in shape)),
+        str_attr(op, "auto_pad", "NOTSET"),
+        bool(int_attr(op, "ceil_mode", 0)),
+    )
 
-    def write(self) -> None:
-        k, spatial = self.k, len(self.windows)
-        self.wide = compute_type(self.storage)
-        groups = [k.sizes[1 + i * spatial : 1 + (i + 1) * spatial] for i in range(4)]
-        self.sizes, self.places, self.before, self.after = groups
-        self.scratch = k.scratch(self.wide, BLOCK)
-        with k.loop(k.sizes[0]) as plane:
-            self._outer(0, plane, plane, [])
 
-    def _outer(self, d: int, source: Scalar, target: Scalar, starts: list[Scalar]) -> None:
-        """Loops over the places along all spatial dims but the last."""
-        k = self.k
-        if d == len(self.windows) - 1:
-            self._row(source, target, starts)
-            return
-        with k.loop(self.places[d]) as o:
-            start = k.sub(k.mul(o, k.index(self.windows[d].stride)), self.before[d])
-            self._outer(d + 1, source, k.at(target, self.places[d], o), [*starts, start])
+def _image(
+    builder: KernelBuilder, data: SSAValue, window: Window, pool: Pool
+) -> tuple[SSAValue, list[SSAValue]]:
+    """What the window slides over: the data as they are where there is no border, else a padded image.
 
-    def _row(self, plane: Scalar, target: Scalar, starts: list[Scalar]) -> None:
-        k, last = self.k, len(self.windows) - 1
-        window, places = self.windows[last], self.places[last]
-        block, stride = k.index(BLOCK), k.index(window.stride)
-        blocks = k.scalars.emit(arith.DivUIOp(k.add(places, k.index(BLOCK - 1)), block))
-        with k.loop(blocks) as b:
-            begin = k.mul(b, block)
-            width = k.scalars.minimum(k.sub(places, begin), block)
-            with k.loop(width, parallel=True) as j:
-                k.store(k.scalars.const(self.pool.initial, self.wide), self.scratch, j)
-            first = k.sub(k.mul(begin, stride), self.before[last])
-            self._accumulate(0, plane, starts, first, width)
-            outer_count = self._outer_count(starts)
-            row = k.add(k.mul(target, places), begin)
-            with k.loop(width, parallel=True) as j:
-                start = k.add(first, k.mul(j, stride))
-                count = k.mul(outer_count, self._count(last, start))
-                value = self.pool.finish(k.scalars, k.load(self.scratch, j), count)
-                if is_float(self.storage):
-                    value = k.scalars.float_to(value, self.storage)
-                k.store(value, k.outs[0], k.add(row, j))
-
-    def _accumulate(self, d: int, source: Scalar, starts: list[Scalar], first: Scalar, width: Scalar) -> None:
-        k, window = self.k, self.windows[d]
-        with k.loop(k.index(window.kernel)) as tap:
-            step = k.mul(tap, k.index(window.dilation))
-            if d == len(self.windows) - 1:
-                self._columns(source, k.add(first, step), width)
-                return
-            at = k.add(starts[d], step)
-            s = k.scalars
-            inside = s.and_(s.cmp("ge", at, k.index(0)), s.cmp("lt", at, self.sizes[d]))
-            with k.branch(inside) as (then, _), k.inside(then):
-                self._accumulate(d + 1, k.at(source, self.sizes[d], at), starts, first, width)
-
-    def _columns(self, row: Scalar, offset: Scalar, width: Scalar) -> None:
-        """One tap for all places of the block that it hits inside of the data."""
-        k, s = self.k, self.k.scalars
-        size, stride = self.sizes[-1], k.index(self.windows[-1].stride)
-        zero = k.index(0)
-        low = s.minimum(s.maximum(self._ceil_div(k.sub(zero, offset), stride), zero), width)
-        high = s.maximum(s.minimum(self._ceil_div(k.sub(size, offset), stride), width), low)
-        base = k.add(k.mul(row, size), offset)
-        with k.loop(high, start=low, parallel=True) as j:
-            x = s.widen(k.load(k.ins[0], k.add(base, k.mul(j, stride))))
-            k.store(self.pool.combine(s, k.load(self.scratch, j), x), self.scratch, j)
-
-    def _ceil_div(self, a: Scalar, b: Scalar) -> Scalar:
-        """ceil(a / b) for b > 0, and 0 or less where a is: enough for a bound that is clamped at 0."""
-        k = self.k
-        up = k.add(a, k.sub(b, k.index(1)))
-        return k.scalars.emit(arith.DivSIOp(k.scalars.maximum(up, k.index(0)), b))
-
-    def _outer_count(self, starts: list[Scalar]) -> Scalar:
-        k = self.k
-        count = k.index(1)
-        for d, start in enumerate(starts):
-            count = k.mul(count, self._count(d, start))
-        return count
-
-    def _count(self, d: int, start: Scalar) -> Scalar:
-        """Elements of the window at `start` along dim `d` that count."""
-        k, s, window = self.k, self.k.scalars, self.windows[d]
-        kernel, dilation, zero = k.index(window.kernel), k.index(window.dilation), k.index(0)
-        limit = k.add(self.sizes[d], self.after[d]) if self.pool.count_padding else self.sizes[d]
-        high = s.minimum(self._ceil_div(k.sub(limit, start), dilation), kernel)
-        if self.pool.count_padding:
-            return high
-        low = self._ceil_div(k.sub(zero, start), dilation)
-        return s.maximum(k.sub(high, low), zero)
+    Also the elements of one of its planes, and the element strides of its leading dims.
+    """
+    bordered = any(window.pads) or window.auto_pad not in ("NOTSET", "VALID") or window.ceil
+    # Past a row's end a vector reads on where the next windows are, if windows leave nothing out.
+    if not bordered and window.extents[-1] >= window.strides[-1]:
+        rows = builder.dims(data)[2:]
+        return data, [builder.multiply(rows[i:]) for i in range(window.rank)]
+    sizes = window_sizes(builder, data, window)
+    image = build_padded_image(builder, data, window, sizes, pool.initial, split=False)
+    row = builder.multiply([builder.index(window.strides[-1]), sizes.columns])
+    rows = [*sizes.rows, row]
+    return image, [builder.multiply(rows[i:]) for i in range(window.rank)]
 
 
 pool = lowering(onnx.MaxPoolOp, onnx.AveragePoolOp, onnx.LpPoolOp)(lower_pool)
