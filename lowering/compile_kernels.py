@@ -17,18 +17,14 @@ from onnxloom.lowering.kernel_library import KernelLibrary, LinkError
 __all__ = ["compile_kernels", "kernel_digest"]
 
 
-def compile_kernels(
-    kernels: Sequence[KernelOp], *, cache: KernelCache | None = None, checked: bool = False
-) -> KernelLibrary:
+def compile_kernels(kernels: Sequence[KernelOp], *, cache: KernelCache | None = None) -> KernelLibrary:
     """Compiles `kernels` for this processor; those `cache` holds are taken from there.
 
-    The kernels are not changed. `checked` (bounds asserts) is not available.
+    The kernels are not changed.
 
     Raises:
         PassError: a kernel holds an op or type kernels may not hold.
     """
-    if checked:
-        raise NotImplementedError("checked kernels")
     digests = {kernel.sym_name.data: kernel_digest(kernel) for kernel in kernels}
     by_digest = {digests[kernel.sym_name.data]: kernel for kernel in kernels}
     symbols = {name: symbol_of(digest) for name, digest in digests.items()}

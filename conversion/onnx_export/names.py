@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from onnxloom.dialects.onnx.access import is_none
 
@@ -50,6 +50,3 @@ class Names:
 
     def knows(self, value: SSAValue) -> bool:
         return value in self._names
-
-    def args(self, block: Block) -> list[str]:
-        return [self.of(arg) for arg in block.args]

@@ -116,10 +116,6 @@ def opt_float_attr(op: Operation, name: str) -> float | None:
     return None if attr(op, name) is None else float_attr(op, name)
 
 
-def opt_str_attr(op: Operation, name: str) -> str | None:
-    return None if attr(op, name) is None else str_attr(op, name)
-
-
 def _elements(op: Operation, name: str, expected: str) -> Sequence[Attribute] | None:
     found = attr(op, name)
     if found is None:

@@ -101,10 +101,6 @@ class Analysis:
     def visited_types(self) -> Iterable[tuple[SSAValue, Attribute]]:
         return self._types.items()
 
-    def is_distrusted(self, value: SSAValue, axis: int) -> bool:
-        """Whether a declared dim (-1: the declared rank) of a loop argument is false."""
-        return (value, axis) in self._distrusted
-
     def elements(self, value: SSAValue) -> Elements | None:
         facts = self.facts(value)
         if facts is None:

@@ -80,7 +80,6 @@ def test_fallback_only_where_there_is_nothing(x: SSAValue):
     assert access.int_attr(op, "zero", 7) == 0
     assert access.int_attr(op, "absent", 7) == 7
     assert access.opt_int_attr(op, "absent") is None
-    assert access.opt_str_attr(op, "absent") is None
     assert access.opt_float_attr(op, "absent") is None
 
 
