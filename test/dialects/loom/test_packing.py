@@ -26,3 +26,25 @@ def test_gemm_panels_keep_batch_dims() -> None:
     source = np.arange(2 * 3 * 4).reshape(2, 3, 4)
     packed = pack("gemm_panels", source, {"columns": 4})
     np.testing.assert_array_equal(packed[:, 0], source)
+
+
+def test_leading_dims_can_be_merged() -> None:
+    source = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    flat = pack("gemm_panels", source, {"columns": 8, "transposed": 1, "flat": 1})
+    np.testing.assert_array_equal(flat[0, :, :6], source.reshape(6, 4).T)
+
+
+def test_recurrence_weights_are_panels_per_gate() -> None:
+    source = np.arange(2 * 12 * 3, dtype=np.float32).reshape(2, 12, 3)
+    packed = pack("recurrent_gates", source, {"gates": 4, "columns": 2})
+    assert packed.shape == (2, 4, 2, 3, 2)
+    gate = source[1, 6:9]  # the third of the second direction
+    np.testing.assert_array_equal(packed[1, 2, 0], gate.T[:, :2])
+    np.testing.assert_array_equal(packed[1, 2, 1], [[gate[2, k], 0] for k in range(3)])
+
+
+def test_integer_weights_lose_their_zero_point() -> None:
+    source = np.array([[[0, 255], [3, 128]]], np.uint8)
+    numbers = pack("integers_as_floats", source, {"zero": 128})
+    assert numbers.dtype == np.float32
+    np.testing.assert_array_equal(numbers, [[[-128, -125], [127, 0]]])
