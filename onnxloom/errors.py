@@ -5,9 +5,21 @@ An exception that is not one of these is a bug of onnxloom itself (exit code 3 o
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def escaped(text: str) -> str:
+    """The text with line breaks, other control characters and what is no character written as in Python."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
 
 class OnnxloomError(Exception):
     """Base of all typed errors; `str()` of each is one line."""
+
+    def __str__(self) -> str:
+        return escaped(super().__str__())  # names in models may hold anything
 
 
 class ModelError(OnnxloomError):

@@ -15,7 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from onnxloom.tools.failures import EXIT_OK, UsageError, close_broken_pipe, describe, report
+from onnxloom.tools.failures import EXIT_OK, UsageError, close_broken_pipe, describe, one_line, report
+from onnxloom.tools.streams import complain, standard_streams
 
 PROGRAM = "onnxloom"
 
@@ -23,10 +24,10 @@ PROGRAM = "onnxloom"
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     try:
-        with _warnings_as_lines():
+        with standard_streams(), _warnings_as_lines():
             return _run(args)
-    except BrokenPipeError:
-        return close_broken_pipe()
+    except BrokenPipeError as error:
+        return close_broken_pipe() if error.filename is None else report(PROGRAM, describe(error), error)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_OK
     except (Exception, KeyboardInterrupt) as error:
@@ -81,7 +82,7 @@ def _module(command: str) -> Any:
 @contextlib.contextmanager
 def _warnings_as_lines() -> Generator[None]:
     def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:
-        print(f"{PROGRAM}: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        complain(f"{PROGRAM}: warning: {one_line(message)}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show

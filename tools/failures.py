@@ -6,11 +6,11 @@ One line on stderr and one of four codes. A traceback appears only with ONNXLOOM
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from dataclasses import dataclass
 
-from onnxloom.errors import OnnxloomError
+from onnxloom.errors import OnnxloomError, escaped
+from onnxloom.tools.streams import complain, forget_stdout
 
 EXIT_OK = 0
 EXIT_INPUT = 1
@@ -40,15 +40,15 @@ class Failure:
     """`error` or `warning`."""
 
     def __str__(self) -> str:
-        place = self.file or ""
+        place = escaped(self.file or "")
         if place and self.line is not None:
             place += f":{self.line}" + (f":{self.column}" if self.column is not None else "")
         return f"{place}: {self.kind}: {self.message}" if place else f"{self.kind}: {self.message}"
 
 
 def one_line(text: object) -> str:
-    """The text with all line breaks and runs of blanks folded to single blanks."""
-    return " ".join(str(text).split())
+    """The text with all line breaks and runs of blanks folded to single blanks, control characters escaped."""
+    return escaped(" ".join(str(text).split()))
 
 
 def describe(error: BaseException) -> Failure:
@@ -83,14 +83,13 @@ def report(program: str, failure: Failure, error: BaseException | None = None) -
     """Print a failure on stderr (after the traceback, when asked for) and return its exit code."""
     if error is not None and os.environ.get("ONNXLOOM_TRACEBACK"):
         traceback.print_exception(error)
-    print(failure if failure.file else f"{program}: {failure}", file=sys.stderr)
+    complain(failure if failure.file else f"{program}: {failure}")
     return failure.code
 
 
 def close_broken_pipe() -> int:
     """Nobody reads our output any more (`onnxloom-opt ... | head`): leave without a word."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
+    forget_stdout()
     return EXIT_OK
 
 

@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from onnxloom.tools.failures import EXIT_OK, close_broken_pipe, describe, report
+from onnxloom.tools.failures import EXIT_OK, close_broken_pipe, describe, one_line, report
+from onnxloom.tools.streams import complain, standard_streams
 
 if TYPE_CHECKING:
     from onnxloom.tools.opt.driver import OnnxloomOpt
@@ -23,10 +24,10 @@ PROGRAM = "onnxloom-opt"
 def main(args: Sequence[str] | None = None) -> int:
     """Run the driver with command-line arguments and return its exit code."""
     try:
-        with _warnings_as_lines():
+        with standard_streams(), _warnings_as_lines():
             return _run(args)
-    except BrokenPipeError:
-        return close_broken_pipe()
+    except BrokenPipeError as error:
+        return close_broken_pipe() if error.filename is None else report(PROGRAM, describe(error), error)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else EXIT_OK
     except (Exception, KeyboardInterrupt) as error:
@@ -45,7 +46,7 @@ def _warnings_as_lines() -> Generator[None]:
     """Warnings of passes are one line on stderr each, and each is shown."""
 
     def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:
-        print(f"{PROGRAM}: warning: {' '.join(str(message).split())}", file=sys.stderr)
+        complain(f"{PROGRAM}: warning: {one_line(message)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

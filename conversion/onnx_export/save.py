@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from onnx import TensorProto
 
 from onnxloom.conversion.onnx_export.attributes import Array, raw_bytes, tensor_proto
 from onnxloom.conversion.onnx_export.module import Exported
 from onnxloom.dialects.onnx.dtypes import element_of_dtype, proto_of_element
+from onnxloom.dialects.output_file import OutputFile
 from onnxloom.errors import PassError
 
 MAX_PROTO_BYTES = 2_000_000_000
@@ -33,47 +29,45 @@ def write_model(exported: Exported, path: str, external_data: bool | None) -> No
     data_path = Path(path + ".data")
     try:
         if external_data:
-            with _replacing(data_path) as data:
+            with _DataFile(data_path) as data:
                 exported.complete(partial(_external, data, data_path.name))
         else:
             exported.complete()
-        with _replacing(Path(path)) as file:
-            file.write(exported.model.SerializeToString())
+        data_of_model = exported.model.SerializeToString()
+        with OutputFile(path) as file:
+            file.write(data_of_model)
     except OSError as error:
         raise PassError(f"onnx export: {error.filename or path}: {error.strerror}") from None
 
 
-def _external(data: IO[bytes], location: str, name: str, array: Array) -> TensorProto:
+class _DataFile(OutputFile):
+    """Knows how far it is written, which a pipe does not."""
+
+    end = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> int:
+        count = super().write(data)
+        self.end += count
+        return count
+
+
+def _external(data: _DataFile, location: str, name: str, array: Array) -> TensorProto:
     if array.nbytes < LARGE_BYTES or array.dtype == object:
         return tensor_proto(array, name)
-    data.write(bytes(-data.tell() % ALIGNMENT))
-    offset = data.tell()
+    data.write(bytes(-data.end % ALIGNMENT))
+    offset = data.end
     _write_array(data, array)
     tensor = TensorProto(name=name, dims=array.shape, data_location=TensorProto.EXTERNAL)
     tensor.data_type = proto_of_element(element_of_dtype(array.dtype))
-    entries = {"location": location, "offset": str(offset), "length": str(data.tell() - offset)}
+    entries = {"location": location, "offset": str(offset), "length": str(data.end - offset)}
     for key, value in entries.items():
         tensor.external_data.add(key=key, value=value)
     return tensor
 
 
-def _write_array(data: IO[bytes], array: Array) -> None:
+def _write_array(data: _DataFile, array: Array) -> None:
     """In pieces: a memory map is not read into memory whole."""
     flat = array.reshape(-1)
     step = max(8, _CHUNK // max(1, array.itemsize))
     for start in range(0, flat.size, step):
         data.write(raw_bytes(flat[start : start + step]))
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[IO[bytes]]:
-    """A file that takes the place of `path` when it is complete."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

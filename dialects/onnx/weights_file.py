@@ -6,10 +6,9 @@ The mark keeps a key in a text from reading any other kind of file.
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final
+from typing import Final
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -18,6 +17,7 @@ from onnxloom.dialects.onnx.dense import Array
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.narrow import AnyTensor
 from onnxloom.dialects.onnx.weights import WeightsPlace, sha256_of
+from onnxloom.dialects.output_file import OutputFile
 from onnxloom.errors import ModelError
 
 MAGIC: Final = b"onnxloom weights 1\n".ljust(64, b"\0")
@@ -32,8 +32,7 @@ class WeightsWriter:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._unfinished = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
-        self._file: BinaryIO = self._unfinished.open("wb")
+        self._file = OutputFile(self.path)
         self._file.write(MAGIC)
         self._end = len(MAGIC)
         self._known: dict[tuple[str, int], WeightsPlace] = {}
@@ -57,12 +56,9 @@ class WeightsWriter:
 
     def close(self) -> None:
         self._file.close()
-        if self._unfinished.exists():
-            os.replace(self._unfinished, self.path)
 
     def discard(self) -> None:
-        self._file.close()
-        self._unfinished.unlink(missing_ok=True)
+        self._file.discard()
 
     def __enter__(self) -> WeightsWriter:
         return self

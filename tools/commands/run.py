@@ -175,11 +175,13 @@ def _save(path: str, outputs: Mapping[str, Any]) -> None:
 
     import numpy as np
 
-    with zipfile.ZipFile(path, "w") as archive:
+    from onnxloom.dialects.output_file import OutputFile
+
+    with OutputFile(path) as file, zipfile.ZipFile(cast(Any, file), "w") as archive:
         for name, value in _flattened(outputs):
             array: np.ndarray[Any, Any] = np.asarray(value)
             array = array.astype(str) if array.dtype.kind == "O" else array
-            with archive.open(f"{name}.npy", "w") as member:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
@@ -23,6 +22,7 @@ from onnxloom.tools.opt.checking import InvalidIR, verify
 from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
 from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
+from onnxloom.tools.streams import complain
 
 PROGRAM = "onnxloom-opt"
 
@@ -130,7 +130,7 @@ class OnnxloomOpt(xDSLOptMain):
         if self.args.verify_diagnostics:
             return self._process_expecting(chunk, output)
         try:
-            with self._watching_warnings(chunk, lambda warning: print(warning, file=sys.stderr)):
+            with self._watching_warnings(chunk, complain):
                 self._transform(chunk, output)
         except _Stopped as stopped:
             return report(PROGRAM, stopped.failure, stopped.cause)
@@ -184,6 +184,10 @@ class OnnxloomOpt(xDSLOptMain):
             raise _Stopped(_placed(error.failure, error.op, self._places, chunk), cause) from None
         except (BrokenPipeError, KeyboardInterrupt, UsageError):
             raise
+        except OSError as error:
+            if error.filename is None:  # of stdout
+                raise
+            raise _Stopped(describe(error), error) from None
         except Exception as error:
             failure = describe(error)
             named = chunk.name in failure.message

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from io import StringIO
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from xdsl.context import Context
@@ -15,6 +14,7 @@ from xdsl.ir import Attribute
 from onnxloom.dialects.onnx.text import OnnxPrinter
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.output_file import OutputFile
 from onnxloom.tools.failures import UsageError
 
 
@@ -59,7 +59,9 @@ class Output:
 
     def finish(self) -> None:
         if self._path is not None:
-            Path(self._path).write_bytes(b"".join(self._parts))
+            with OutputFile(self._path) as file:
+                for part in self._parts:
+                    file.write(part)
 
 
 @dataclass(frozen=True)
