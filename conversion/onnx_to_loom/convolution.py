@@ -27,7 +27,14 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.padded_image import SLACK, build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, ProductLoops, Shape, Source, tile_of
+from onnxloom.conversion.onnx_to_loom.product_loops import (
+    Epilogue,
+    ProductLoops,
+    Shape,
+    Source,
+    pair_tile_of,
+    tile_of,
+)
 from onnxloom.conversion.onnx_to_loom.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
@@ -53,6 +60,9 @@ class Convolution:
     """Epilogue operands, which broadcast to the result as numpy has it."""
     epilogue: Epilogue | None = None
 
+    pairs: bool = False
+    """Whether input and weights are `pair_words`: a channel is two."""
+
     def with_epilogue(self, others: Sequence[SSAValue], epilogue: Epilogue | None) -> Convolution:
         """The same convolution, followed by `epilogue`."""
         return replace(self, others=others, epilogue=epilogue)
@@ -72,8 +82,9 @@ def build_tap_product(
     result_type = ranked(conv.result_type, "the result")
     element = compute_type(buffer_element(conv.source.type))
     weights = widened(builder, conv.weights)
-    tile = tile_of(builder.kernels.target, element)
-    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue)
+    target = builder.kernels.target
+    tile = pair_tile_of(target) if conv.pairs else tile_of(target, element)
+    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue, conv.pairs)
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
@@ -153,7 +164,8 @@ def build_pointwise(builder: KernelBuilder, name: str, conv: Convolution) -> SSA
     inner = shape[2:]
     count = DYNAMIC_INDEX if DYNAMIC_INDEX in inner else math.prod(inner)
     flat_type = TensorType(result_type.element_type, [shape[0], shape[1], count])
-    product = build_gemm(builder, name, Product(matrix, flat, flat_type, others, conv.epilogue))
+    form = Product(matrix, flat, flat_type, others, conv.epilogue, pairs=conv.pairs)
+    product = build_gemm(builder, name, form)
     return builder.view(product, [batch, rows, *spatial], result_type)
 
 

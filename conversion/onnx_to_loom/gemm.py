@@ -30,6 +30,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     ProductLoops,
     Shape,
     Source,
+    pair_tile_of,
     tile_of,
 )
 from onnxloom.conversion.onnx_to_loom.widening import is_half, widened
@@ -52,6 +53,8 @@ class Product:
     epilogue: Epilogue | None = None
     trans_lhs: bool = False
     trans_rhs: bool = False
+    pairs: bool = False
+    """Whether the factors are `pair_words`: K counts words."""
 
 
 def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
@@ -69,14 +72,16 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
             raise Declined("an operand of a matrix product has rank 0")
     result_type = ranked(product.result_type, "the result")
     rank = max(rank_of(lhs), rank_of(rhs), 2) - 2
+    target = builder.kernels.target
     lhs, element = widened(builder, lhs), compute_type(element)
     shape = Shape(
         element,
         buffer_element(result_type),
         rank,
-        tile_of(builder.kernels.target, element),
+        pair_tile_of(target) if product.pairs else tile_of(target, element),
         [_column_stride(builder, product, other) for other in others],
         product.epilogue,
+        product.pairs,
     )
     transposes = {"trans_lhs": product.trans_lhs, "trans_rhs": product.trans_rhs}
     space = builder.insert(loom.MatmulSpaceOp(lhs, rhs, others, rank=rank, **transposes)).results
@@ -104,7 +109,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
 def _packable(rhs: SSAValue) -> bool:
     """Whether a matrix is known at plan time: a constant, or all of one whose leading dims are merged."""
     if not isinstance(rhs.owner, loom.ViewOp):
-        return program_constant(rhs) is not None
+        return program_constant(rhs) is not None or isinstance(rhs.owner, loom.PackOp)
     if DYNAMIC_INDEX in shape_of(rhs):
         return False
     source = rhs.owner.source

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DictionaryAttr, Float32Type, Float64Type, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import DictionaryAttr, Float32Type, Float64Type, IntegerAttr, StringAttr, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
@@ -73,6 +73,8 @@ class Shape:
     column_strides: Sequence[int | None]
     """Per epilogue operand its stride along the columns, None where it depends on sizes."""
     epilogue: Epilogue | None
+    pairs: bool = False
+    """Whether a factor is a word of two 16-bit integers, multiplied one by one and added."""
 
     @property
     def columns(self) -> int:
@@ -96,6 +98,11 @@ def tile_of(target: Target, element: Attribute) -> GemmTile | None:
     if not isinstance(element, (Float32Type, Float64Type)):
         return None
     return gemm_tile(target, bit_width(element) // 8)
+
+
+def pair_tile_of(target: Target) -> GemmTile:
+    """The register tile for words of two 16-bit integers."""
+    return gemm_tile(target, 4)
 
 
 class ProductLoops:
@@ -194,7 +201,7 @@ class ProductLoops:
         buffer, at, line = target
         offsets = [lhs_at, self.lines[0][-1], self.a_k, source.offset, source.row_stride, at, line]
         args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count]
-        k.builder.insert(gemm_tile_op(tile, self.shape.element, args))
+        k.builder.insert(gemm_tile_op(tile, self.shape.element, args, self.shape.pairs))
 
     def _row_sums(self, source: Source, bases: list[Scalar], column: Scalar, count: Scalar) -> None:
         """One row of the panel at a time: scratch[j] += a[k] * b[k, j]."""
@@ -263,8 +270,10 @@ class ProductLoops:
         return self.kernel.scalars.emit(arith.CeilDivSIOp(value, step))
 
 
-def gemm_tile_op(tile: GemmTile, element: Attribute, args: Sequence[SSAValue]) -> loom.MicrokernelOp:
-    """The `gemm_tile` op with its scalar reference.
+def gemm_tile_op(
+    tile: GemmTile, element: Attribute, args: Sequence[SSAValue], pairs: bool = False
+) -> loom.MicrokernelOp:
+    """The `gemm_tile` op with its scalar reference; `pairs`: elements are words of two 16-bit integers.
 
     `args`: buffers A, B, C; A: offset, row stride, K stride; B: offset, row stride; C: offset, row
     stride; K, rows, columns.
@@ -280,12 +289,14 @@ def gemm_tile_op(tile: GemmTile, element: Attribute, args: Sequence[SSAValue]) -
 
         def step(t: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
             left = k.load(a, k.add(line, k.mul(t, a_k)))
-            return [s.add(sums[0], s.mul(left, k.load(b, k.add(column, k.mul(t, b_row)))))]
+            right = k.load(b, k.add(column, k.mul(t, b_row)))
+            product = _pair_product(s, left, right) if pairs else s.mul(left, right)
+            return [s.add(sums[0], product)]
 
         (total,) = k.reduce(depth, [s.const(0.0, element)], step)
         k.store(total, c, k.add(k.add(c_at, k.mul(i, c_row)), j))
     region = reference.end().detach_region(0)
-    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes}
+    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes, "pairs": int(pairs)}
     return loom.MicrokernelOp.create(
         operands=args,
         properties={
@@ -294,3 +305,15 @@ def gemm_tile_op(tile: GemmTile, element: Attribute, args: Sequence[SSAValue]) -
         },
         regions=[region],
     )
+
+
+def _pair_product(s: Scalars, left: Scalar, right: Scalar) -> Scalar:
+    """The products of the low and of the high halves of two words, added."""
+    half = s.const(16, i32)
+
+    def halves(word: Scalar) -> tuple[Scalar, Scalar]:
+        low = s.emit(arith.ShRSIOp(s.emit(arith.ShLIOp(word, half)), half))
+        return low, s.emit(arith.ShRSIOp(word, half))
+
+    (a, b), (c, d) = halves(left), halves(right)
+    return s.add(s.mul(a, c), s.mul(b, d))

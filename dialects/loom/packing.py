@@ -58,8 +58,26 @@ def as_float32(source: Array, params: Mapping[str, int]) -> Array:
     return source.astype(np.float32)
 
 
+def pair_up(values: Array, axis: int) -> Array:
+    """Numbers of 16 bits two by two along an axis: the even one is the low half of a 32-bit word.
+
+    An odd length is filled up with a zero.
+    """
+    moved = np.moveaxis(values.astype(np.int32), axis, -1)
+    if moved.shape[-1] % 2:
+        moved = np.concatenate([moved, np.zeros((*moved.shape[:-1], 1), np.int32)], axis=-1)
+    words = (moved[..., 0::2] & 0xFFFF) | (moved[..., 1::2] << 16)
+    return np.ascontiguousarray(np.moveaxis(words, -1, axis))
+
+
+def pair_words(source: Array, params: Mapping[str, int]) -> Array:
+    """8-bit integers minus `zero`, paired along `axis`; see `pair_up`."""
+    return pair_up(source.astype(np.int32) - params["zero"], params["axis"])
+
+
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
+    "pair_words": pair_words,
     "as_float32": as_float32,
     "recurrent_gates": recurrent_gates,
     "integers_as_floats": integers_as_floats,

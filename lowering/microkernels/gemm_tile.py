@@ -6,6 +6,9 @@ broadcasts one element per row of A. A may have any strides; the rows of B are c
 full vectors (the packed layout is zero-padded); C rows are contiguous. Columns beyond the edge are
 masked when stored, rows beyond it repeat the last one: a function per power of two of rows and number of
 vectors, shared by all kernels of a module, covers every size.
+
+With `pairs` an element is a word of two 16-bit integers; a step multiplies both and adds the products to
+a 32-bit accumulator.
 """
 
 from __future__ import annotations
@@ -16,6 +19,14 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+
+_PAIR_SUMS = {
+    4: ("sse2", "llvm.x86.sse2.pmadd.wd"),
+    8: ("avx2", "llvm.x86.avx2.pmadd.wd"),
+    16: ("avx512bw", "llvm.x86.avx512.pmaddw.d.512"),
+}
+"""Lanes -> feature and intrinsic that multiplies 16-bit integers and adds neighbours; with a following
+addition it is one instruction where the processor has that (VNNI)."""
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -41,11 +52,20 @@ def _intrinsic(module: ir.Module, name: str, result: ir.Type, args: Sequence[ir.
 class _Tile:
     """Emits the function of one row count."""
 
-    def __init__(self, module: ir.Module, element: ir.Type, rows: int, vectors: int, lanes: int):
+    def __init__(
+        self, module: ir.Module, element: ir.Type, rows: int, vectors: int, lanes: int, target: CpuTarget
+    ):
         self.module, self.element, self.rows, self.vectors, self.lanes = module, element, rows, vectors, lanes
         self.vector = ir.VectorType(element, lanes)
-        self.suffix = f"v{lanes}f{32 if isinstance(element, ir.FloatType) else 64}"
-        self.align = 4 if isinstance(element, ir.FloatType) else 8
+        self.pairs = isinstance(element, ir.IntType)
+        bits = 64 if isinstance(element, ir.DoubleType) else 32
+        self.suffix = f"v{lanes}{'i' if self.pairs else 'f'}{bits}"
+        self.align = bits // 8
+        self.target = target
+
+    def wider(self) -> _Tile:
+        """The tile of one more vector."""
+        return _Tile(self.module, self.element, self.rows, self.vectors + 1, self.lanes, self.target)
 
     def function(self) -> ir.Function:
         """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`."""
@@ -82,7 +102,6 @@ class _Tile:
         k: ir.Value,
     ) -> list[list[ir.Value]]:
         """The K loop; returns the accumulators, `rows` x `vectors`."""
-        fma = _intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
         a_rows = self._rows_of(b, lhs[0], lhs[1])
         entry = b.block
         head, body, done = (b.append_basic_block(n) for n in ("k.head", "k.body", "k.done"))
@@ -92,7 +111,7 @@ class _Tile:
         sums = [[b.phi(self.vector) for _ in range(self.vectors)] for _ in range(self.rows)]
         for phi in (step, a_offset, b_offset):
             phi.add_incoming(_c64(0), entry)
-        zero = ir.Constant(self.vector, [0.0] * self.lanes)
+        zero = ir.Constant(self.vector, [0 if self.pairs else 0.0] * self.lanes)
         for row in sums:
             for phi in row:
                 phi.add_incoming(zero, entry)
@@ -107,13 +126,28 @@ class _Tile:
             scalar = b.load(self._gep(b, pointer, a_offset), typ=self.element)
             factor = _splat(b, scalar, self.lanes)
             for phi, column in zip(row, columns, strict=True):
-                phi.add_incoming(b.call(fma, [factor, column, phi]), body)
+                phi.add_incoming(self._step(b, factor, column, phi), body)
         step.add_incoming(b.add(step, _c64(1)), body)
         a_offset.add_incoming(b.add(a_offset, lhs[2]), body)
         b_offset.add_incoming(b.add(b_offset, rhs[1]), body)
         b.branch(head)
         b.position_at_end(done)
         return [list(row) for row in sums]
+
+    def _step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
+        """`total + factor * column`."""
+        if not self.pairs:
+            fma = _intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
+            return b.call(fma, [factor, column, total])
+        name = _PAIR_SUMS.get(self.lanes)
+        if name is not None and self.target.is_x86 and self.target.has(name[0]):
+            halves = ir.VectorType(ir.IntType(16), 2 * self.lanes)
+            both = _intrinsic(self.module, name[1], self.vector, [halves, halves])
+            return b.add(total, b.call(both, [b.bitcast(factor, halves), b.bitcast(column, halves)]))
+        shift = ir.Constant(self.vector, [16] * self.lanes)
+        low = b.mul(*(b.ashr(b.shl(x, shift), shift) for x in (factor, column)))
+        high = b.mul(*(b.ashr(x, shift) for x in (factor, column)))
+        return b.add(total, b.add(low, high))
 
     def _store(
         self, b: ir.IRBuilder, sums: list[list[ir.Value]], c: ir.Value, c_row: ir.Value, columns: ir.Value
@@ -146,9 +180,9 @@ def emit_llvm(
 
     Args:
         params: `rows`, `vectors`, `lanes`: the largest tile.
-        args: buffers A, B, C (f32 or f64); A: offset, row stride, K stride; B: offset, row stride;
-            C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and strides count
-            elements.
+        args: buffers A, B, C (f32, f64, or i32 with `pairs`); A: offset, row stride, K stride; B: offset,
+            row stride; C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and
+            strides count elements.
     """
     buffers, (a_at, a_row, a_k, b_at, b_row, c_at, c_row, k, rows, columns) = args[:3], args[3:]
     element = buffers[0].type.pointee
@@ -166,7 +200,13 @@ def emit_llvm(
             switch.add_case(_c64(count), block)
         smallest = height + 1
         builder.position_at_end(block)
-        _call_narrowest(builder, element, height, 1, params, columns, call_args)
+        _call_narrowest(
+            builder,
+            _Tile(builder.module, element, height, 1, params["lanes"], target),
+            params["vectors"],
+            columns,
+            call_args,
+        )
         builder.branch(done)
     builder.position_at_end(done)
 
@@ -178,22 +218,15 @@ def _heights(rows: int) -> list[int]:
 
 
 def _call_narrowest(
-    builder: ir.IRBuilder,
-    element: ir.Type,
-    rows: int,
-    vectors: int,
-    params: dict[str, Any],
-    columns: ir.Value,
-    args: Sequence[ir.Value],
+    builder: ir.IRBuilder, tile: _Tile, most: int, columns: ir.Value, args: Sequence[ir.Value]
 ) -> None:
-    """Calls the tile of the fewest vectors, at least `vectors`, that holds all columns."""
-    tile = _Tile(builder.module, element, rows, vectors, params["lanes"])
-    if vectors == params["vectors"]:
+    """Calls the tile of the fewest vectors, at least those of `tile` and at most `most`, for all columns."""
+    if tile.vectors == most:
         builder.call(tile.function(), args)
         return
-    fits = builder.icmp_signed("<=", columns, _c64(vectors * params["lanes"]))
+    fits = builder.icmp_signed("<=", columns, _c64(tile.vectors * tile.lanes))
     with builder.if_else(fits) as (narrow, wide):
         with narrow:
             builder.call(tile.function(), args)
         with wide:
-            _call_narrowest(builder, element, rows, vectors + 1, params, columns, args)
+            _call_narrowest(builder, tile.wider(), most, columns, args)

@@ -1,0 +1,112 @@
+"""How are 8-bit integers multiplied, and how are the sums made 8-bit numbers again?
+
+Products and convolutions run on `pair_words`: sums are exact in 32 bits and wrap beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
+from onnxloom.conversion.onnx_to_loom.conv_forms import conv_form
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.pair_words import (
+    Factor,
+    image_words,
+    left_words,
+    plain_words,
+    right_words,
+    weight_words,
+)
+from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
+from onnxloom.dialects.onnx.semantics.conversion import float_to_int
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned, storage_type
+
+
+def build_integer_product(
+    builder: KernelBuilder,
+    name: str,
+    lhs: Factor,
+    rhs: Factor,
+    result_type: Attribute,
+    others: Sequence[SSAValue] = (),
+    epilogue: Epilogue | None = None,
+) -> SSAValue:
+    """`(lhs - zero) @ (rhs - zero)` in 32 bits, then the epilogue. Raises Declined."""
+    words = left_words(builder, lhs), right_words(builder, rhs)
+    return build_gemm(builder, name, Product(*words, result_type, others, epilogue, pairs=True))
+
+
+def build_integer_convolution(
+    builder: KernelBuilder,
+    name: str,
+    op: Operation,
+    image: Factor,
+    weights: Factor,
+    others: Sequence[SSAValue] = (),
+    epilogue: Epilogue | None = None,
+) -> SSAValue:
+    """A convolution of numbers minus their zero points in 32 bits, then the epilogue. Raises Declined."""
+    form = conv_form(op, builder, image.value, weights.value).with_epilogue(others, epilogue)
+    if image.zero is not None and any(d != 1 for d in shape_of(image.zero)):
+        raise Declined("the image of a convolution has several zero points")
+    if form.group > 1 and shape_of(weights.value)[1] == 1:
+        source, kernel = plain_words(builder, image, False), plain_words(builder, weights, True)
+        return build_convolution(builder, name, replace(form, source=source, weights=kernel))
+    depth = builder.dim(weights.value, 1)
+    source, kernel = image_words(builder, image, form.group, depth), weight_words(builder, weights)
+    return build_convolution(builder, name, replace(form, source=source, weights=kernel, pairs=True))
+
+
+def one_number(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:
+    """A tensor of one element without dims. Raises Declined."""
+    if any(d != 1 for d in shape_of(value)):
+        raise Declined(f"{what} has several elements, or an unknown number of them")
+    return builder.view(value, [])
+
+
+def row_operand(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:
+    """One number, or one per row of a matrix, as an operand that broadcasts to matrices."""
+    shape = shape_of(value)
+    if all(d == 1 for d in shape):
+        return builder.view(value, [])
+    if len(shape) != 1:
+        return value
+    if shape[0] == DYNAMIC_INDEX:
+        raise Declined(f"{what} has an unknown number of elements")
+    return builder.view(value, [builder.index(shape[0]), builder.index(1)])
+
+
+def check_scales(scales: Sequence[SSAValue]) -> None:
+    """Raises Declined unless all scales are f32."""
+    for scale in scales:
+        element = ranked(scale.type, "a scale").element_type
+        if not isinstance(element, Float32Type):
+            raise Declined(f"scales of type {element} have no kernel")
+
+
+def requantized(s: Scalars, total: Scalar, scale: Scalar, zero: Scalar, target: Attribute) -> Scalar:
+    """A 32-bit sum times `scale`, rounded half to even, plus the zero point, saturated to `target`.
+
+    Raises:
+        Declined: the target has no 8 bits.
+    """
+    integer = as_integer(target)
+    if integer is None or integer.width.data != 8:
+        raise Declined(f"there is no requantization to {target}")
+    unsigned = is_unsigned(target)
+    low, high = (0, 255) if unsigned else (-128, 127)
+    scaled = s.mul(s.int_to_float(total, f32, unsigned=False), scale)
+    level = s.add(s.unary(xmath.RoundEvenOp, scaled), s.int_to_float(zero, f32, unsigned))
+    # NaN becomes the lowest value and not an undefined conversion.
+    lowest, highest = s.const(low, f32), s.const(high, f32)
+    level = s.select(s.cmp("gt", level, lowest), level, lowest)
+    level = s.select(s.cmp("lt", level, highest), level, highest)
+    return float_to_int(s, level, storage_type(target), unsigned)
