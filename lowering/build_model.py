@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import ModelError, UnsupportedOpError
@@ -23,6 +24,7 @@ from onnxloom.lowering.plan.program import Constants, HostStep, Step, walk_steps
 from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pipelines import FusionOptions, pipeline
+from onnxloom.transforms.specialize import specialize_inputs
 
 
 def build_artifact(source: Any, options: CompileOptions) -> Artifact:
@@ -55,6 +57,8 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     _report(options, 1)
     fused: tuple[tuple[str, str], ...] = ()
     if not _has_program(module):
+        if options.input_shapes is not None:
+            specialize_inputs(entry_function(module), options.input_shapes)
         fused = _optimize(module, context, options)
         _report(options, 2)
         _convert(module, context)
@@ -71,7 +75,28 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     steps = list(walk_steps(program.block))
     _check_host_ops(steps, opsets)
     notes = tuple((s.title, s.reason) for s in steps if isinstance(s, HostStep))
-    return Artifact(program, constants, objects, symbols, executor, Memo(), metadata, notes, fused)
+    return Artifact(
+        program,
+        constants,
+        objects,
+        symbols,
+        executor,
+        Memo(),
+        metadata,
+        notes,
+        fused,
+        _open_ranks(programs[0]),
+    )
+
+
+def _open_ranks(program: loom.ProgramOp) -> bool:
+    """Whether a host step is one only because the rank of a tensor is not known."""
+    return any(
+        isinstance(value.type, UnrankedTensorType)
+        for op in program.walk()
+        if isinstance(op, loom.HostOp)
+        for value in (*op.operands, *op.results)
+    )
 
 
 def _report(options: CompileOptions, stage: int) -> None:
@@ -95,7 +120,6 @@ def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tu
 
 
 def _convert(module: ModuleOp, context: Context) -> None:
-    from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
     from onnxloom.lowering.cpu_target import CpuTarget
 
     tiles = CpuTarget.host().tiles

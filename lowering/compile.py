@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from onnxloom.lowering.runtime.model import CompiledModel
@@ -35,17 +35,27 @@ class CompileOptions:
     """Whether compiled kernels and plans are kept between processes."""
     external_data_dirs: tuple[str, ...] = ()
     """Folders besides the model's own that external data may lie in."""
+    input_shapes: tuple[tuple[int, ...], ...] | None = None
+    """Shapes of all inputs, in order, if the model is compiled for these only."""
     progress: Progress | None = field(default=None, compare=False)
 
 
 def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:
     """A model ready to run.
 
-    `source` is a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp.
+    `source` is a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp. Where ranks of
+    values depend on the shapes of the inputs, the model is compiled again for input shapes it meets.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
     """
+    model = _compile_once(source, options)
+    if model.artifact.open_ranks and options.input_shapes is None and not hasattr(source, "read"):
+        model.specialize = lambda shapes: _compile_once(source, replace(options, input_shapes=shapes))
+    return model
+
+
+def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     cache = PlanCache.of(source, options) if options.cache else None

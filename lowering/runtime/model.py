@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from onnxloom.errors import InputError
+from onnxloom.errors import InputError, OnnxloomError
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Node
 from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
 from onnxloom.lowering.runtime.tree import Engine, observation
+
+MAX_VARIANTS = 16
+"""Input shapes a model is compiled for on its own."""
 
 
 class HostStepWarning(UserWarning):
@@ -67,6 +70,8 @@ class Artifact:
     """Host steps of the program: title and reason."""
     fused: tuple[tuple[str, str], ...] = ()
     """Chains of ops that were fused: kind and names of the ops."""
+    open_ranks: bool = False
+    """Whether some values have a rank only once the shapes of the inputs are known."""
 
 
 class CompiledModel:
@@ -89,6 +94,10 @@ class CompiledModel:
         """The same by title."""
         self.stored = False
         """Whether the cache holds this model (set by the cache)."""
+        self.specialize: Callable[[tuple[tuple[int, ...], ...]], CompiledModel] | None = None
+        """Compiles the model for given input shapes, where that tells more about it."""
+        self._variants: dict[Any, CompiledModel] = {}
+        self._parent: CompiledModel | None = None
         self._keep = keep
         self._after_run = after_run
         self._engine = Engine(
@@ -150,16 +159,40 @@ class CompiledModel:
     def call(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs for inputs in order."""
         key = tuple([observation(value) for value in inputs])
+        variant = self._variants.get(key)
+        if variant is not None:
+            return variant.call(inputs)
         node = self._roots.get(key)
         if node is not None and all(map(_ready, inputs)):
             return self._tree.run_from(node, inputs)
         arrays = self._ports.fit(inputs)
+        if self.specialize is not None and len(self._variants) < MAX_VARIANTS:
+            variant = self._variant(tuple([observation(array) for array in arrays]), arrays)
+            if variant is not None:
+                return variant.call(arrays)
         results = self._tree.run(arrays)
         if self._after_run is not None:
             self._after_run(self)
         return results
 
+    def _variant(self, key: Any, arrays: Sequence[Any]) -> CompiledModel | None:
+        """The model compiled for the shapes of these inputs; None if it cannot be."""
+        if key in self._variants:
+            return self._variants[key]
+        if self.specialize is None or not all(isinstance(array, np.ndarray) for array in arrays):
+            return None
+        try:
+            variant = self.specialize(tuple([array.shape for array in arrays]))
+        except OnnxloomError:
+            # What is wrong for these shapes may lie in a branch that is not taken; running will tell.
+            return None
+        variant._parent = self
+        return self._variants.setdefault(key, variant)
+
     def _on_host(self, title: str, reason: str) -> None:
+        if self._parent is not None:
+            self._parent._on_host(title, reason)
+            return
         if not self.host_steps:
             warnings.warn(
                 f"{title} runs in Python: {reason} (only the first such step of a session is reported)",
