@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 
 class OutputFile:
@@ -82,7 +82,7 @@ class OutputFile:
             number = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
             raise OSError(number, os.strerror(number), self.path) from None
 
-    def __enter__(self) -> OutputFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

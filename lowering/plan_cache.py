@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environment
+from onnxloom.lowering.external_stamp import external_stamp
 from onnxloom.lowering.plan import store
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 << 20
 """Larger models are not kept."""
-
-_EXTERNAL_MARK = b"\x0a\x08location"
-"""How the key "location" of an external tensor stands in a serialized model."""
 
 store.register(Artifact)
 store.register(ModelMetadata)
@@ -49,12 +47,17 @@ class PlanCache:
         data = _bytes_of(source)
         if data is None or data.nbytes > MAX_BYTES:
             return None
+        mapped = data.obj
+        assert isinstance(mapped, bytes | mmap.mmap)
+        external = external_stamp(mapped, _external_folders(source, options))
+        if external is None:
+            return None
         digest = hashlib.sha256(data)
         digest.update(_options_text(options).encode())
         digest.update(_code_stamp().encode())
         digest.update(compile_environment().encode())
         digest.update(_plugins_stamp().encode())
-        digest.update(_external_stamp(source, data, options).encode())
+        digest.update(external.encode())
         return PlanCache(f"plan-{digest.hexdigest()[:48]}", data)
 
     def load(self) -> CompiledModel | None:
@@ -96,6 +99,8 @@ def _bytes_of(source: Any) -> memoryview | None:
     if not isinstance(source, str | os.PathLike) or Path(source).suffix == ".mlir":  # pyright: ignore[reportUnknownArgumentType]
         return None
     try:
+        if not os.path.isfile(source):  # pyright: ignore[reportUnknownArgumentType]
+            return None  # to open a pipe is to wait for who writes it
         with open(source, "rb") as file:  # pyright: ignore[reportUnknownArgumentType]
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):
@@ -135,19 +140,9 @@ def _plugins_stamp() -> str:
     return current_registry().fingerprint
 
 
-def _external_stamp(source: Any, data: memoryview, options: CompileOptions) -> str:
-    """Changes with any file that external data may lie in."""
-    mapped = data.obj
-    has_external = (mapped.find(_EXTERNAL_MARK) if isinstance(mapped, bytes | mmap.mmap) else 0) >= 0
-    if not has_external:
-        return ""
-    folders = [Path(d) for d in options.external_data_dirs]
+def _external_folders(source: Any, options: CompileOptions) -> list[str]:
+    """Where external data may lie."""
+    folders = [os.path.abspath(folder) for folder in options.external_data_dirs]
     if not isinstance(source, bytes):
-        folders.append(Path(source).resolve().parent)
-    stamps: list[str] = []
-    for folder in folders:
-        for path, _, files in os.walk(folder):
-            for name in files:
-                status = os.stat(os.path.join(path, name))
-                stamps.append(f"{path}/{name} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(sorted(stamps))
+        folders.append(os.path.dirname(os.path.realpath(source)))
+    return folders

@@ -47,7 +47,7 @@ class Failure:
 
 
 def one_line(text: object) -> str:
-    """The text with all line breaks and runs of blanks folded to single blanks, control characters escaped."""
+    """The text with all line breaks and runs of blanks folded to single blanks, the rest escaped."""
     return escaped(" ".join(str(text).split()))
 
 

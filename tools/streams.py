@@ -40,7 +40,8 @@ def standard_streams() -> Generator[None]:
             replaced.enter_context(contextlib.redirect_stderr(io.StringIO()))
         try:
             yield
-            sys.stdout.flush()
+            if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                sys.stdout.flush()
         except OSError as error:
             # Every file that is written is named by its error: the nameless one is stdout.
             if error.filename is None and error.errno in _WRITE_ERRORS:

@@ -18,6 +18,8 @@ from onnxloom.errors import ModelError
 _OPEN_FLAGS = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
+MAX_LOCATION = 4096
+"""No system has longer paths."""
 ALLOW = "external_data_dirs= allows more folders"
 
 
@@ -25,13 +27,17 @@ class ExternalData:
     """Maps the external data files of one model, each once."""
 
     def __init__(self, folder: Path | None, allowed: Sequence[Path] = ()) -> None:
-        self.folder = None if folder is None else folder.resolve()
-        self.allowed = tuple(path.resolve() for path in allowed)
+        self.folder = None if folder is None else _resolved(folder)
+        self.allowed = tuple(_resolved(path) for path in allowed)
         self._maps: dict[Path, memoryview] = {}
 
     def read(self, entries: Mapping[str, str], expected: int, what: str) -> memoryview:
         """The bytes of one tensor. Raises ModelError naming the tensor and the location."""
         location = entries.get("location", "")
+        if len(location) > MAX_LOCATION:
+            raise ModelError(
+                f"{what} has its data at a location of {len(location)} characters ({location[:40]!r}...)"
+            )
         data = self._map(self._resolve(location, what), location, what)
         offset = _number(entries, "offset", 0, what)
         length = _number(entries, "length", expected, what)
@@ -55,14 +61,14 @@ class ExternalData:
         if self.folder is None and not self.allowed:
             raise ModelError(f"{what} has its data in {location!r}, but the model is not a file; {ALLOW}")
         folders = (*([self.folder] if self.folder is not None else []), *self.allowed)
-        candidates = [(folder / location).resolve() for folder in folders]
+        candidates = [_resolved(folder / location) for folder in folders]
         inside = [path for path in candidates if any(path.is_relative_to(folder) for folder in folders)]
         if not inside:
             raise ModelError(f"{what} has its data in {location!r}, outside the model's folder; {ALLOW}")
-        return next((path for path in inside if path.exists()), inside[0])
+        return next((path for path in inside if os.path.exists(path)), inside[0])
 
     def _in_allowed(self, path: Path) -> bool:
-        resolved = path.resolve()
+        resolved = _resolved(path)
         return any(resolved.is_relative_to(folder) for folder in self.allowed)
 
     def _map(self, path: Path, location: str, what: str) -> memoryview:
@@ -89,6 +95,11 @@ class ExternalData:
         if status.st_size == 0:
             return memoryview(b"")
         return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+
+
+def _resolved(path: Path) -> Path:
+    """Symbolic links followed; a loop of them ends somewhere in it, and cannot be opened."""
+    return Path(os.path.realpath(path))
 
 
 def _number(entries: Mapping[str, str], key: str, default: int, what: str) -> int:

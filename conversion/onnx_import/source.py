@@ -58,7 +58,13 @@ def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = 
                 f"{file or 'model'}: gives {type(data).__name__}; expected a file opened as binary"
             )
         return _from_buffer(memoryview(data), mark, file or "model", file, dirs)
+    if not isinstance(source, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(
+            f"model: got {type(source).__name__}; expected a path, bytes, an open file or a ModelProto"
+        )
     file = os.fspath(source)
+    if not isinstance(file, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"{file!r}: is a path of bytes; expected one of text")
     return _from_buffer(_mapped(file), mark, file, file, dirs)
 
 
@@ -85,15 +91,21 @@ def _from_buffer(
     try:
         skeleton = cut_raw_data(buffer, mark)
         proto = ModelProto.FromString(skeleton.data)
-    except ModelError as error:
-        raise ModelError(f"{name}: is not a valid ONNX model: {error}") from None
-    except DecodeError:
-        raise ModelError(f"{name}: is not a valid ONNX model: the data are damaged") from None
-    if not proto.HasField("graph"):
-        raise ModelError(f"{name}: is not a valid ONNX model: it has no graph")
+        if not proto.HasField("graph"):
+            raise ModelError("it has no graph")
+    except (ModelError, DecodeError) as error:
+        reason = str(error) if isinstance(error, ModelError) else "the data are damaged"
+        if _is_text(buffer):
+            reason = "it is text (IR is read from files whose names end in .mlir, by `onnxloom export` too)"
+        raise ModelError(f"{name}: is not a valid ONNX model: {reason}") from None
     folder = None if file is None else Path(file).resolve().parent
     pieces = [buffer[start:end] for start, end in skeleton.ranges]
     return LoadedModel(proto, Payloads(mark, pieces, folder, dirs), name, file)
+
+
+def _is_text(buffer: memoryview) -> bool:
+    """Whether a person may have written it: nothing but characters and blanks at the start."""
+    return all(byte >= 32 or byte in b"\t\n\r\f" for byte in buffer[:512])
 
 
 def without_large_data(model: ModelProto, mark: str) -> tuple[ModelProto, list[Payload]]:

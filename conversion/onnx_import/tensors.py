@@ -21,6 +21,9 @@ from onnxloom.errors import ModelError
 Array = np.ndarray[Any, Any]
 Buffer = bytes | memoryview
 
+MAX_RANK = 64
+"""Of a numpy array."""
+MAX_BYTES = 1 << 63
 MAX_SPARSE_ELEMENTS = 1 << 28
 """Sparse tensors are made dense; a shape beyond this is refused."""
 
@@ -43,6 +46,11 @@ def checked_dims(tensor: TensorProto, what: str) -> tuple[int, ...]:
     dims = tuple(tensor.dims)
     if any(dim < 0 for dim in dims):
         raise ModelError(f"{what} has shape {list(dims)}; expected no negative dim")
+    if len(dims) > MAX_RANK:
+        raise ModelError(f"{what} has rank {len(dims)}; expected at most {MAX_RANK}")
+    # An empty array has strides all the same.
+    if math.prod(dim for dim in dims if dim) > MAX_BYTES // 16:
+        raise ModelError(f"{what} has shape {list(dims)}, which no memory can hold")
     return dims
 
 
@@ -127,8 +135,11 @@ def array_of_sparse(
 ) -> Array:
     """A sparse tensor made dense. Raises ModelError on indices outside its shape."""
     dims = tuple(sparse.dims)
-    if any(dim < 0 for dim in dims) or math.prod(dims) > MAX_SPARSE_ELEMENTS:
-        raise ModelError(f"{what} has shape {list(dims)}; expected at most {MAX_SPARSE_ELEMENTS} elements")
+    if any(dim < 0 for dim in dims) or len(dims) > MAX_RANK or math.prod(dims) > MAX_SPARSE_ELEMENTS:
+        raise ModelError(
+            f"{what} has shape {list(dims)}; expected at most {MAX_RANK} dims and "
+            f"{MAX_SPARSE_ELEMENTS} elements"
+        )
     values = array_of(sparse.values, f"values of {what}").reshape(-1)
     indices = array_of(sparse.indices, f"indices of {what}").astype(np.int64)
     if indices.shape == (values.size, len(dims)):

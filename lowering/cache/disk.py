@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,8 @@ _HEADER = len(_MAGIC) + 32
 _DEFAULT_BYTES = 1 << 30
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _TEMPORARY = ".writing-"
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A pipe does not make a reader wait."""
 
 
 def cache_directory() -> Path | None:
@@ -62,7 +65,7 @@ class DiskCache:
         if path is None:
             return None
         try:
-            data = path.read_bytes()
+            data = self._read(path)
         except OSError:
             return None
         payload = data[_HEADER:]
@@ -71,6 +74,14 @@ class DiskCache:
         with contextlib.suppress(OSError):
             os.utime(path)
         return payload
+
+    def _read(self, path: Path) -> bytes:
+        """A regular file within the bound; anything else was not put there by us."""
+        with open(os.open(path, _READ_FLAGS), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > self.max_bytes:
+                return b""
+            return file.read(status.st_size)
 
     def put(self, key: str, payload: bytes) -> bool:
         """Stores `payload`; False when the folder does not take it. Call `trim` after a batch."""

@@ -27,8 +27,12 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("line", "stream"),
-    [(f"PY {OPT} a.mlir >&-", "<stdout>"), (f"PY {OPT} <&-", "<stdin>"), ("PY onnxloom.tools.cli -v >&-", "<stdout>")],
-)  # fmt: skip
+    [
+        (f"PY {OPT} a.mlir >&-", "<stdout>"),
+        (f"PY {OPT} <&-", "<stdin>"),
+        ("PY onnxloom.tools.cli -v >&-", "<stdout>"),
+    ],
+)
 def test_a_closed_stream_is_an_error_in_one_line(folder: Path, line: str, stream: str) -> None:
     result = shell(line, folder)
     assert (result.returncode, result.stderr) == (1, f"{stream}: error: is closed\n")

@@ -155,3 +155,13 @@ def test_named_pipe_does_not_block(tmp_path: Path) -> None:
     path = write(tmp_path, location="pipe")
     os.mkfifo(tmp_path / "pipe")
     assert "not a regular file" in refusal(path)
+
+
+def test_a_location_longer_than_any_path_is_named(tmp_path: Path) -> None:
+    assert "location of 5000 characters" in refusal(write(tmp_path, location="x" * 5000))
+    assert "File name too long" in refusal(write(tmp_path, location="x" * 300))
+
+
+def test_a_symbolic_link_to_itself_is_named(tmp_path: Path) -> None:
+    (tmp_path / "w.bin").symlink_to("w.bin")
+    assert "symbolic link" in refusal(write(tmp_path, location="w.bin"))

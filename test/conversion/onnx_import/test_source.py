@@ -170,7 +170,7 @@ def test_skeleton_of_a_model_without_large_tensors_is_the_model() -> None:
     [
         (b"", "empty"),
         (b"\0\0\0\0", "not a valid ONNX model"),
-        (b"hello, this is text and no model\n", "not a valid ONNX model"),
+        (b"builtin.module {\n}\n", "it is text"),
         (b"\x08\x08", "no graph"),
         (small_model().SerializeToString()[:-10], "not a valid ONNX model"),
         (bytes(range(256)) * 20, "not a valid ONNX model"),
@@ -195,6 +195,36 @@ def test_data_that_change_later_do_not_change_the_weights() -> None:
 def test_file_opened_as_text_is_refused() -> None:
     with pytest.raises(ModelError, match="gives str; expected a file opened as binary"):
         import_model(io.StringIO("model"))  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_no_source_is_named() -> None:
+    for source in (None, 5, small_model().graph, [b"x"]):
+        with pytest.raises(ModelError, match=f"got {type(source).__name__}; expected a path"):
+            import_model(source)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ModelError, match="path of bytes"):
+        import_model(BytesPath())  # pyright: ignore[reportArgumentType]
+
+
+class BytesPath:
+    def __fspath__(self) -> bytes:
+        return b"m.onnx"
+
+
+@pytest.mark.parametrize(
+    ("dims", "expected"),
+    [([1] * 70, "rank 70; expected at most 64"), ([0, 2**62, 2**62], "no memory can hold")],
+)
+@pytest.mark.parametrize("is_raw", [False, True])
+def test_shapes_beyond_any_array_are_named(dims: list[int], expected: str, is_raw: bool) -> None:
+    model = small_model()
+    tensor = TensorProto(name="odd", data_type=TensorProto.FLOAT, dims=dims)
+    if is_raw:
+        tensor.raw_data = b"" if 0 in dims else bytes(4)
+    elif 0 not in dims:
+        tensor.float_data.append(1)
+    model.graph.initializer.append(tensor)
+    with pytest.raises(ModelError, match=f"initializer 'odd' has .*{expected}"):
+        import_model(model)
 
 
 def test_missing_file_folder_and_odd_name_are_named(tmp_path: Path) -> None:

@@ -36,6 +36,18 @@ def test_a_damaged_entry_is_absent(tmp_path: Path, damage: str):
     assert cache.get("key") == b"again"
 
 
+@pytest.mark.parametrize("kind", ["pipe", "folder", "too large"])
+def test_what_nobody_put_there_is_absent(tmp_path: Path, kind: str):
+    cache = DiskCache(tmp_path, max_bytes=1000)
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "key")
+    elif kind == "folder":
+        (tmp_path / "key").mkdir()
+    else:
+        DiskCache(tmp_path).put("key", bytes(1000))
+    assert cache.get("key") is None
+
+
 def test_no_folder_keeps_nothing():
     cache = DiskCache(None)
     assert not cache.put("key", b"payload")
