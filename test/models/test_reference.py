@@ -30,6 +30,12 @@ TOLERANCE = {"float16": 2e-3, "float32": 1e-4, "float64": 1e-4}
 """Largest absolute difference over the largest absolute reference, by output type; integers are equal."""
 
 WIDER = {
+    "basic_pitch_nmp": (
+        1e-3,
+        "all values are scaled by the logarithm of the smallest magnitude, where rounding shows most: "
+        "onnxruntime with its optimizations differs from the reference by 4.2e-4 too, and from a float64 "
+        "evaluation by 3.3e-4, as we do",
+    ),
     "tashkeel_rawi_v3_int8": (
         2e-2,
         "an activation that rounds the other way moves a whole quantization step",
