@@ -19,12 +19,13 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test check lint format models lit clean
+.PHONY: help setup demo test conformance check lint format models lit clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make check   tests, then ruff and pyright (what CI runs)'
 	@echo 'make lint    ruff and pyright'
+	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
 	@echo 'make format  let ruff format the code'
 	@echo 'make models  fetch all real models into $(MODELS)'
 	@echo "make lit     run the .mlir tests with lit's own runner"
@@ -58,6 +59,9 @@ test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) -q
 
 check: test lint
+
+conformance: $(READY)
+	$(BIN)/python test/conformance/report.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -14,6 +14,9 @@ from onnxloom.errors import InputError
 
 Array = npt.NDArray[Any]
 
+MAX_DIM = (1 << 31) - 1
+"""Of an input that is made up."""
+
 _DTYPES = {
     "float": "float32",
     "double": "float64",
@@ -71,8 +74,10 @@ def parse_dims(items: Sequence[str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for item in items:
         name, _, size = item.partition("=")
-        if not name or not size.isdigit():
+        if not name or not (size.isascii() and size.isdigit()):
             raise InputError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
+        if int(size) > MAX_DIM:
+            raise InputError(f"--dim {item}: expected a size of at most {MAX_DIM}")
         sizes[name] = int(size)
     return sizes
 
@@ -111,6 +116,15 @@ def random_array(info: ValueInfo, sizes: Mapping[str, int], generator: np.random
         raise InputError(f"input '{info.name}' is a {info.type}: give it with --input {info.name}=FILE.npy")
     shape = [dim if isinstance(dim, int) else sizes.get(dim or "", 1) for dim in info.shape]
     name = _DTYPES[element]
+    try:
+        return _random_values(name, shape, generator)
+    except (MemoryError, ValueError):
+        raise InputError(
+            f"input '{info.name}' of shape {shape} does not fit into memory (sizes come from --dim)"
+        ) from None
+
+
+def _random_values(name: str, shape: Sequence[int], generator: np.random.Generator) -> Array:
     if name == "object":
         return np.full(shape, "text", dtype=object)
     if name == "bfloat16":

@@ -252,8 +252,9 @@ def constant_array(attribute: AttributeProto) -> Array:
 def _check_inputs(node: NodeProto, schema: Signature, title: str) -> None:
     given = len(node.input)
     if given < schema.min_inputs or (given > len(schema.inputs) and not schema.has_variadic_input):
-        limit = "or more" if schema.has_variadic_input else f"to {len(schema.inputs)}"
-        raise ModelError(f"{title} has {given} inputs; expected {schema.min_inputs} {limit}")
+        limit = f" to {len(schema.inputs)}" if schema.min_inputs < len(schema.inputs) else ""
+        limit = " or more" if schema.has_variadic_input else limit
+        raise ModelError(f"{title} has {given} inputs; expected {schema.min_inputs}{limit}")
     for formal, name in zip(schema.inputs, node.input, strict=False):
         if not name and not formal.is_optional and not formal.is_variadic:
             raise ModelError(f"{title} leaves out its input {formal.name}, which {node.op_type} needs")

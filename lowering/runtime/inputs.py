@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -100,12 +100,14 @@ class InputPorts:
         self.names = [port.name for port in self.ports]
         self._known = set(self.names)
 
-    def by_name(self, feeds: dict[str, Any]) -> list[Any]:
+    def by_name(self, feeds: Mapping[str, Any]) -> list[Any]:
         """The values in the order of the inputs.
 
         Raises:
             InputError: a name is missing or unknown.
         """
+        if not isinstance(feeds, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"inputs: got {_kind(feeds)}; expected a dict of arrays by input name")
         try:
             values = [feeds[name] for name in self.names]
         except KeyError as error:
@@ -141,6 +143,11 @@ class InputPorts:
                         f"input {port.name!r}: dim {axis} ({symbol}) is {size}, but dim {first[2]} of "
                         f"{first[1]!r}, also {symbol}, is {first[0]}"
                     )
+
+
+def _kind(value: object) -> str:
+    """How messages name a value that is of the wrong type altogether."""
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _listed(names: Sequence[str]) -> str:

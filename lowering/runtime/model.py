@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,18 +143,36 @@ class CompiledModel:
         return self.call(inputs)
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        """Outputs by name for inputs by name. Raises InputError."""
-        return dict(zip(self._output_names, self.call(self._ports.by_name(dict(feeds))), strict=True))
+        """Outputs by name for inputs by name; an output that the model lists twice is there once.
+
+        Raises:
+            InputError: a name is unknown or missing, or an array does not fit.
+        """
+        return dict(zip(self._output_names, self.call(self._ports.by_name(feeds)), strict=True))
 
     def run_named(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
-        """The outputs called `names` (all when None or empty). Raises InputError."""
-        if not names:
-            return self.call(self._ports.by_name(dict(feeds)))
-        unknown = next((n for n in names if n not in self._output_names), None)
-        if unknown is not None:
-            raise InputError(f"the model has no output {unknown!r}; it has {', '.join(self._output_names)}")
-        results = self.call(self._ports.by_name(dict(feeds)))
-        return [results[self._output_names.index(name)] for name in names]
+        """The outputs called `names`, in that order.
+
+        When `names` is None or empty, all of them: one that the model lists twice is there twice.
+
+        Raises:
+            InputError: a name is unknown or missing, or an array does not fit.
+        """
+        if names is None or (isinstance(names, list | tuple) and not names):
+            return self.call(self._ports.by_name(feeds))
+        indices = self._output_indices(names)
+        results = self.call(self._ports.by_name(feeds))
+        return [results[index] for index in indices]
+
+    def _output_indices(self, names: Sequence[str]) -> list[int]:
+        known = ", ".join(map(repr, self._output_names))
+        if isinstance(names, str) or not isinstance(names, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"outputs: got {names!r}; expected a list of names (the model has {known})")
+        wanted = list(names)
+        for name in wanted:
+            if name not in self._output_names:
+                raise InputError(f"the model has no output {name!r}; it has {known}")
+        return [self._output_names.index(name) for name in wanted]
 
     def call(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs for inputs in order."""

@@ -69,7 +69,9 @@ class InferenceSession:
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None
     ) -> list[Any]:
-        """The outputs named, all when None, for inputs by name. `run_options` has no effect.
+        """The outputs named, for inputs by name. `run_options` has no effect.
+
+        When `output_names` is None or empty, all outputs: one that the model lists twice is there twice.
 
         Raises:
             InputError: an input or output name is unknown or missing, or an array does not fit.

@@ -42,3 +42,45 @@ def test_only_the_cpu_is_supported() -> None:
 def test_a_model_nobody_can_run_is_a_typed_error() -> None:
     with pytest.raises(onnxloom.UnsupportedOpError, match="Mystery"):
         backend.prepare(model_of("agraph (float[N] x) => (float[N] y) { y = my.domain.Mystery(x) }"))
+
+
+def test_a_node_may_read_a_value_twice_and_leave_inputs_out() -> None:
+    (twice,) = backend.run_node(helper.make_node("Add", ["x", "x"], ["y"]), [X, X])
+    np.testing.assert_array_equal(twice, X + X)
+    (once,) = backend.run_node(helper.make_node("Add", ["x", "x"], ["y"]), [X])
+    np.testing.assert_array_equal(once, X + X)
+    clip = helper.make_node("Clip", ["x", "", "high"], ["y"])
+    for inputs in ([X, None, np.float32(0)], [X, np.float32(0)]):
+        (clipped,) = backend.run_node(clip, inputs)
+        np.testing.assert_array_equal(clipped, np.minimum(X, 0))
+
+
+@pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
+def test_a_node_takes_strings() -> None:
+    node = helper.make_node("StringConcat", ["a", "b"], ["y"])
+    (y,) = backend.run_node(node, [np.array(["a"]), np.array(["b"])])
+    assert y.tolist() == ["ab"]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ([], r"Sum has 3 inputs \(x, x, z\), got 0"),
+        ([X], "got 1"),
+        ([X, X, X, X], "got 4"),
+        ([X, None, X], "'x' of node Sum is None"),
+        ([X, X + 1, X], "reads 'x' more than once; got different arrays"),
+        ([X, X, np.zeros(2, "M8[s]")], "'z': dtype datetime64"),
+        ([X, X, [object()]], "'z': an array of objects other than strings"),
+    ],
+)
+def test_arrays_that_do_not_fit_the_node(inputs: list[object], message: str) -> None:
+    with pytest.raises(onnxloom.InputError, match=message):
+        backend.run_node(helper.make_node("Sum", ["x", "x", "z"], ["y"]), inputs)
+    with pytest.raises(onnxloom.InputError, match="expected None there"):
+        backend.run_node(helper.make_node("Clip", ["x", "", "high"], ["y"]), [X, X, X])
+
+
+def test_another_device_is_refused() -> None:
+    with pytest.raises(onnxloom.InputError, match="'CUDA'.*'CPU' only"):
+        backend.prepare(model_of("agraph (float[N] x) => (float[N] y) { y = Relu(x) }"), "CUDA")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import helper
 from text_models import model_of
 
 import onnxloom
@@ -100,3 +101,42 @@ def test_an_op_that_fails_while_running_is_named() -> None:
     model = onnxloom.compile(model_of(graph))
     with pytest.raises(onnxloom.ModelError, match=r"(?i)reshape"):
         model(zeros(6), np.array([4]))
+
+
+@pytest.mark.parametrize("feeds", [None, [zeros(2, 3)], "x", 5, zeros(2, 3)])
+def test_inputs_that_are_no_dict(session: onnxloom.InferenceSession, feeds: Any) -> None:
+    with pytest.raises(onnxloom.InputError, match="expected a dict of arrays by input name"):
+        session.run(None, feeds)
+    with pytest.raises(onnxloom.InputError, match="expected a dict of arrays by input name"):
+        session.model.run(feeds)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("y", "'y'; expected a list of names"),
+        (5, "5; expected a list of names"),
+        ([None], "no output None"),
+        ([1], "no output 1"),
+    ],
+)
+def test_output_names_that_are_no_names(session: onnxloom.InferenceSession, names: Any, message: str) -> None:
+    with pytest.raises(onnxloom.InputError, match=message):
+        session.run(names, {"x": zeros(2, 3), "b": zeros(2, 1)})
+
+
+@pytest.mark.parametrize("source", [None, 5, [b"x"], object()])
+def test_what_is_no_model_is_named(source: Any) -> None:
+    with pytest.raises(onnxloom.ModelError, match=f"got {type(source).__name__}; expected a path"):
+        onnxloom.compile(source)
+
+
+def test_line_breaks_and_escapes_in_names_are_written_out() -> None:
+    node = helper.make_node("Foo", ["x"], ["y"], name="a\x1b[31m", domain="b\nc\u2028")
+    info = [helper.make_tensor_value_info(name, 1, [1]) for name in "xy"]
+    graph = helper.make_graph([node], "g", info[:1], info[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("b\nc\u2028", 1)])
+    with pytest.raises(onnxloom.UnsupportedOpError) as raised:
+        onnxloom.compile(model)
+    assert r"b\nc\u2028" in str(raised.value)
+    assert str(raised.value).isprintable()

@@ -167,3 +167,15 @@ def test_the_first_host_step_of_a_session_warns() -> None:
         model(x)
     assert model.host_steps == 2
     assert model.artifact.notes
+
+
+def test_an_output_listed_twice_is_given_twice_in_lists_and_once_by_name() -> None:
+    model = model_of("agraph (float[N] x) => (float[N] y, float[N] y) { y = Relu(x) }")
+    session = onnxloom.InferenceSession(model)
+    x = np.array([-1, 2], np.float32)
+    assert [y.tolist() for y in session.run(None, {"x": x})] == [[0, 2], [0, 2]]
+    assert [y.tolist() for y in session.run([], {"x": x})] == [[0, 2], [0, 2]]
+    assert [y.tolist() for y in session.model(x)] == [[0, 2], [0, 2]]
+    assert {name: y.tolist() for name, y in session.model.run({"x": x}).items()} == {"y": [0, 2]}
+    assert [y.tolist() for y in session.run(["y", "y", "y"], {"x": x})] == [[0, 2]] * 3
+    assert len(onnxloom.backend.prepare(model).run({"x": x})) == 2

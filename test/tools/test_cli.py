@@ -246,3 +246,30 @@ def test_help_lists_the_commands_that_exist() -> None:
         assert f"\n    {name} " in done.stdout
     for name in ("compile", "bench", "check", "bisect", "optimize", "view"):
         assert (f"\n    {name} " in done.stdout) == (name in commands())
+
+
+@pytest.mark.parametrize(
+    ("options", "expected_code", "message"),
+    [
+        (["--seed", "-1"], 2, "argument --seed: '-1' is no seed"),
+        (["--seed", "x"], 2, "argument --seed: 'x' is no seed"),
+        (["--dim", "batch=99999999999999"], 1, "--dim batch=99999999999999: expected a size of at most"),
+        (["--dim", "batch=-1"], 1, "--dim batch=-1: expected NAME=SIZE"),
+        (["--dim", "batch=\u0663"], 1, "--dim batch=\u0663: expected NAME=SIZE"),
+    ],
+)
+def test_options_out_of_range_are_named(
+    run: Callable[..., Any], model: Path, options: list[str], expected_code: int, message: str
+) -> None:
+    code, out, err = run("run", model, *options)
+    assert (code, out, err.count("\n")) == (expected_code, "", 1)
+    assert message in err
+
+
+def test_an_input_too_large_for_memory_is_named(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    graph = "agraph (float[n, m] x) => (float[n, m] y) { y = Relu(x) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {graph}'), path)
+    code, _, err = run("run", path, "--dim", "n=2000000000", "--dim", "m=2000000000")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "input 'x' of shape [2000000000, 2000000000] does not fit into memory" in err

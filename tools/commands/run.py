@@ -44,7 +44,13 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dim (default 1)"
     )
-    group.add_argument("--seed", type=int, default=0, help="seed of the random inputs (default 0)")
+    group.add_argument("--seed", type=_seed, default=0, help="seed of the random inputs (default 0)")
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no seed; expected a whole number of 0 or more")
+    return int(text)
 
 
 def add_compile_arguments(parser: argparse.ArgumentParser) -> None:

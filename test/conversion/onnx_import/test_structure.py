@@ -305,7 +305,7 @@ def odd_tensor() -> TensorProto:
         (model_of([wrong_attribute()]), "'bad' (Softmax) has attribute axis of kind FLOAT; expected INT"),
         (model_of([helper.make_node("Relu", ["x"], ["y"], nonsense=1)]), "attribute 'nonsense' that Relu"),
         (model_of([helper.make_node("Concat", ["x"], ["y"])]), "lacks the attribute 'axis'"),
-        (model_of([helper.make_node("Relu", ["x", "x"], ["y"])]), "has 2 inputs; expected 1 to 1"),
+        (model_of([helper.make_node("Relu", ["x", "x"], ["y"])]), "has 2 inputs; expected 1"),
         (model_of([helper.make_node("Add", ["x", ""], ["y"])]), "leaves out its input B"),
         (model_of([helper.make_node("Relu", ["x"], ["y", "z"])]), "has 2 outputs; expected at most 1"),
         (model_of([helper.make_node("Constant", [], ["y"])]), "has 0 values; expected one"),
