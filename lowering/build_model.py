@@ -123,7 +123,7 @@ def _convert(module: ModuleOp, context: Context) -> None:
     from onnxloom.lowering.cpu_target import CpuTarget
 
     tiles = CpuTarget.host().tiles
-    ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers).apply(context, module)
+    ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes).apply(context, module)
 
 
 def _compile(

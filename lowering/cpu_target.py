@@ -63,8 +63,9 @@ class CpuTarget:
             return Target(vector_bytes=16, vector_registers=32)
         names = self.features.split(",")
         if "+avx512f" in names or (self.cpu == "x86-64-v4" and "-avx512f" not in names):
-            return Target(vector_bytes=64, vector_registers=32)
-        return Target(vector_bytes=32 if self.has("avx2") else 16, vector_registers=16)
+            return Target(vector_bytes=64, vector_registers=32, dot_bytes=self.has("avx512vnni"))
+        vector_bytes = 32 if self.has("avx2") else 16
+        return Target(vector_bytes, vector_registers=16, dot_bytes=self.has("avxvnni"))
 
     def machine(self, *, jit: bool = False) -> llvm.TargetMachine:
         """An LLVM target machine; `jit` selects the code model of code loaded into this process."""

@@ -352,12 +352,13 @@ class ConvertOnnxToLoomPass(ModulePass):
     vector_bytes: int = 32
     """Width of a vector register; tiles are shaped for it. Sessions pass the host's."""
     vector_registers: int = 16
+    dot_bytes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if any(isinstance(o, loom.ProgramOp) for o in op.ops):
             return
         function = entry_function(op)
-        kernels = KernelSet(Target(self.vector_bytes, self.vector_registers))
+        kernels = KernelSet(Target(self.vector_bytes, self.vector_registers, self.dot_bytes))
         program = convert_function(function, kernels)
         remove_unused(program)
         launched = {

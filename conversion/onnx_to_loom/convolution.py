@@ -32,7 +32,6 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     ProductLoops,
     Shape,
     Source,
-    pair_tile_of,
     tile_of,
 )
 from onnxloom.conversion.onnx_to_loom.widening import widened
@@ -60,8 +59,8 @@ class Convolution:
     """Epilogue operands, which broadcast to the result as numpy has it."""
     epilogue: Epilogue | None = None
 
-    pairs: bool = False
-    """Whether input and weights are `pair_words`: a channel is two."""
+    parts: int = 1
+    """Integers per element of input and weights: 2 in `pair_words`, where a channel is two."""
 
     def with_epilogue(self, others: Sequence[SSAValue], epilogue: Epilogue | None) -> Convolution:
         """The same convolution, followed by `epilogue`."""
@@ -83,8 +82,8 @@ def build_tap_product(
     element = compute_type(buffer_element(conv.source.type))
     weights = widened(builder, conv.weights)
     target = builder.kernels.target
-    tile = pair_tile_of(target) if conv.pairs else tile_of(target, element)
-    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue, conv.pairs)
+    tile = tile_of(target, element, conv.parts)
+    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue, conv.parts)
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
@@ -164,7 +163,7 @@ def build_pointwise(builder: KernelBuilder, name: str, conv: Convolution) -> SSA
     inner = shape[2:]
     count = DYNAMIC_INDEX if DYNAMIC_INDEX in inner else math.prod(inner)
     flat_type = TensorType(result_type.element_type, [shape[0], shape[1], count])
-    form = Product(matrix, flat, flat_type, others, conv.epilogue, pairs=conv.pairs)
+    form = Product(matrix, flat, flat_type, others, conv.epilogue, parts=conv.parts)
     product = build_gemm(builder, name, form)
     return builder.view(product, [batch, rows, *spatial], result_type)
 

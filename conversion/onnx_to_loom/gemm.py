@@ -30,7 +30,6 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     ProductLoops,
     Shape,
     Source,
-    pair_tile_of,
     tile_of,
 )
 from onnxloom.conversion.onnx_to_loom.widening import is_half, widened
@@ -53,8 +52,8 @@ class Product:
     epilogue: Epilogue | None = None
     trans_lhs: bool = False
     trans_rhs: bool = False
-    pairs: bool = False
-    """Whether the factors are `pair_words`: K counts words."""
+    parts: int = 1
+    """Integers per element of the factors: 2 in `pair_words`, 4 in `quad_words`; K counts words."""
 
 
 def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
@@ -78,10 +77,10 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
         element,
         buffer_element(result_type),
         rank,
-        pair_tile_of(target) if product.pairs else tile_of(target, element),
+        tile_of(target, element, product.parts),
         [_column_stride(builder, product, other) for other in others],
         product.epilogue,
-        product.pairs,
+        product.parts,
     )
     transposes = {"trans_lhs": product.trans_lhs, "trans_rhs": product.trans_rhs}
     space = builder.insert(loom.MatmulSpaceOp(lhs, rhs, others, rank=rank, **transposes)).results

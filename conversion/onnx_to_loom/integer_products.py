@@ -25,6 +25,7 @@ from onnxloom.conversion.onnx_to_loom.pair_words import (
     weight_words,
 )
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quad_words import quad_factors
 from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects.onnx.semantics.conversion import float_to_int
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned, storage_type
@@ -40,8 +41,19 @@ def build_integer_product(
     epilogue: Epilogue | None = None,
 ) -> SSAValue:
     """`(lhs - zero) @ (rhs - zero)` in 32 bits, then the epilogue. Raises Declined."""
-    words = left_words(builder, lhs), right_words(builder, rhs)
-    return build_gemm(builder, name, Product(*words, result_type, others, epilogue, pairs=True))
+    quads = quad_factors(builder, lhs, rhs)
+    if quads is None:
+        words = left_words(builder, lhs), right_words(builder, rhs)
+        return build_gemm(builder, name, Product(*words, result_type, others, epilogue, parts=2))
+    count = len(quads.others)
+
+    def corrected(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        value = quads.correct(s, value, operands[:count])
+        return value if epilogue is None else epilogue(s, value, operands[count:])
+
+    every = [*quads.others, *others]
+    follows = corrected if every else epilogue
+    return build_gemm(builder, name, Product(quads.lhs, quads.rhs, result_type, every, follows, parts=4))
 
 
 def build_integer_convolution(
@@ -62,7 +74,7 @@ def build_integer_convolution(
         return build_convolution(builder, name, replace(form, source=source, weights=kernel))
     depth = builder.dim(weights.value, 1)
     source, kernel = image_words(builder, image, form.group, depth), weight_words(builder, weights)
-    return build_convolution(builder, name, replace(form, source=source, weights=kernel, pairs=True))
+    return build_convolution(builder, name, replace(form, source=source, weights=kernel, parts=2))
 
 
 def one_number(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:

@@ -60,7 +60,7 @@ def left_words(builder: KernelBuilder, factor: Factor) -> SSAValue:
     """
     factor.check()
     *leading, depth = builder.dims(factor.value)
-    zero = None if _is_zero(factor.zero) else factor.zero
+    zero = None if is_zero(factor.zero) else factor.zero
     if zero is not None and len(shape_of(zero)) > 1:
         raise Declined("zero points of rows that differ between matrices have no kernel")
     words = _half(builder, depth)
@@ -70,7 +70,7 @@ def left_words(builder: KernelBuilder, factor: Factor) -> SSAValue:
     pairs = s.emit(arith.DivSIOp(length, k.index(2)))
     with k.loop(rows) as row:
         base, target = k.mul(row, length), k.mul(row, width)
-        offset = None if zero is None else _wide(s, k.load(k.ins[1], k.remainder(row, count)), factor)
+        offset = None if zero is None else wide(s, k.load(k.ins[1], k.remainder(row, count)), factor)
         with k.loop(pairs, parallel=True) as j:
             at = k.add(base, k.mul(j, k.index(2)))
             low, high = (_number(k, factor, a, offset) for a in (at, k.add(at, k.index(1))))
@@ -126,8 +126,8 @@ def plain_words(builder: KernelBuilder, factor: Factor, by_row: bool) -> SSAValu
     """Each number minus its zero point as a 32-bit integer; zero points are one, or one per first dim."""
     factor.check()
     type_ = TensorType(i32, shape_of(factor.value))
-    if _is_zero(factor.zero):
-        return builder.map("plain_words", [factor.value], [type_], lambda s, x: [_wide(s, x[0], factor)])[0]
+    if is_zero(factor.zero):
+        return builder.map("plain_words", [factor.value], [type_], lambda s, x: [wide(s, x[0], factor)])[0]
     zero = factor.zero
     assert zero is not None
     if by_row and len(shape_of(zero)) == 1:
@@ -135,7 +135,7 @@ def plain_words(builder: KernelBuilder, factor: Factor, by_row: bool) -> SSAValu
         zero = builder.view(zero, [builder.dim(zero, 0), *ones])
 
     def difference(s: Scalars, x: Sequence[Scalar]) -> Sequence[Scalar]:
-        return [s.sub(_wide(s, x[0], factor), _wide(s, x[1], factor))]
+        return [s.sub(wide(s, x[0], factor), wide(s, x[1], factor))]
 
     return builder.map("plain_words", [factor.value, zero], [type_], difference)[0]
 
@@ -152,7 +152,7 @@ class _Planes:
 
 def _plane_words(builder: KernelBuilder, factor: Factor, planes: _Planes, per: str) -> SSAValue:
     """Rows 2 i and 2 i + 1 of each plane as row i of words; a zero point per plane, per column, or one."""
-    zero = None if _is_zero(factor.zero) else factor.zero
+    zero = None if is_zero(factor.zero) else factor.zero
     k, ins, outs = _kernel(builder, f"words_per_{per}", factor, zero, planes.dims, 4)
     count, depth, points, zeros = k.sizes
     s = k.scalars
@@ -162,7 +162,7 @@ def _plane_words(builder: KernelBuilder, factor: Factor, planes: _Planes, per: s
     def row(source: Scalar, target: Scalar, has_high: Scalar, fixed: Scalar | None) -> None:
         last = s.select(has_high, points, k.index(0))
         with k.loop(points, parallel=True) as j:
-            offset = _wide(s, k.load(k.ins[1], j), factor) if zero is not None and fixed is None else fixed
+            offset = wide(s, k.load(k.ins[1], j), factor) if zero is not None and fixed is None else fixed
             low = _number(k, factor, k.add(source, j), offset)
             high = _number(k, factor, k.add(k.add(source, last), j), offset)
             high = s.select(has_high, high, s.const(0, i32))
@@ -177,11 +177,11 @@ def _plane_words(builder: KernelBuilder, factor: Factor, planes: _Planes, per: s
         elif per == "column":
             with k.branch(s.cmp("eq", zeros, one)) as (single, several):
                 with k.inside(single):
-                    row(source, target, has_high, _wide(s, k.load(k.ins[1], k.index(0)), factor))
+                    row(source, target, has_high, wide(s, k.load(k.ins[1], k.index(0)), factor))
                 with k.inside(several):
                     row(source, target, has_high, None)
         else:
-            row(source, target, has_high, _wide(s, k.load(k.ins[1], k.remainder(plane, zeros)), factor))
+            row(source, target, has_high, wide(s, k.load(k.ins[1], k.remainder(plane, zeros)), factor))
     sizes = [planes.count, planes.depth, planes.points, _count(builder, zero)]
     return builder.launch(k, ins, outs, sizes)[0]
 
@@ -205,7 +205,7 @@ def _constant_words(
     builder: KernelBuilder, factor: Factor, axis: int, trailing: int | None
 ) -> SSAValue | None:
     """Words of a constant made at plan time; `trailing` dims follow zero points that are a vector."""
-    values, zeros = program_constant(factor.value), _zero_points(factor.zero)
+    values, zeros = program_constant(factor.value), zero_points(factor.zero)
     if values is None or zeros is None:
         return None
     shape = list(values.shape)
@@ -220,7 +220,7 @@ def _constant_words(
     return builder.constant(pair_up(values.astype(np.int32) - zeros, axis))
 
 
-def _zero_points(zero: SSAValue | None) -> Array | None:
+def zero_points(zero: SSAValue | None) -> Array | None:
     """Zero points that are known: one 0 where there are none."""
     if zero is None:
         return np.zeros(1, np.int32)
@@ -228,8 +228,8 @@ def _zero_points(zero: SSAValue | None) -> Array | None:
     return None if array is None or array.size == 0 else array.astype(np.int32)
 
 
-def _is_zero(zero: SSAValue | None) -> bool:
-    points = _zero_points(zero)
+def is_zero(zero: SSAValue | None) -> bool:
+    points = zero_points(zero)
     return points is not None and not points.any()
 
 
@@ -245,12 +245,12 @@ def _count(builder: KernelBuilder, zero: SSAValue | None) -> SSAValue:
     return builder.index(1) if zero is None else builder.multiply(builder.dims(zero))
 
 
-def _wide(s: Scalars, value: Scalar, factor: Factor) -> Scalar:
+def wide(s: Scalars, value: Scalar, factor: Factor) -> Scalar:
     return s.int_to_int(value, i32, factor.unsigned)
 
 
 def _number(k: KernelBody, factor: Factor, at: Scalar, offset: Scalar | None) -> Scalar:
-    value = _wide(k.scalars, k.load(k.ins[0], at), factor)
+    value = wide(k.scalars, k.load(k.ins[0], at), factor)
     return value if offset is None else k.scalars.sub(value, offset)
 
 

@@ -73,8 +73,8 @@ class Shape:
     column_strides: Sequence[int | None]
     """Per epilogue operand its stride along the columns, None where it depends on sizes."""
     epilogue: Epilogue | None
-    pairs: bool = False
-    """Whether a factor is a word of two 16-bit integers, multiplied one by one and added."""
+    parts: int = 1
+    """Integers per element of the factors, see `gemm_tile_op`."""
 
     @property
     def columns(self) -> int:
@@ -93,16 +93,16 @@ class Shape:
         return self.rank + 3 + (self.rank + 1) * (3 + others) + 3 + others
 
 
-def tile_of(target: Target, element: Attribute) -> GemmTile | None:
-    """The register tile for factors of this storage type, None if there is no tuned one."""
+def tile_of(target: Target, element: Attribute, parts: int = 1) -> GemmTile | None:
+    """The register tile for factors of this storage type, None if there is no tuned one.
+
+    An element of several `parts` is a word of 32 bits.
+    """
+    if parts > 1:
+        return gemm_tile(target, 4)
     if not isinstance(element, (Float32Type, Float64Type)):
         return None
     return gemm_tile(target, bit_width(element) // 8)
-
-
-def pair_tile_of(target: Target) -> GemmTile:
-    """The register tile for words of two 16-bit integers."""
-    return gemm_tile(target, 4)
 
 
 class ProductLoops:
@@ -201,7 +201,7 @@ class ProductLoops:
         buffer, at, line = target
         offsets = [lhs_at, self.lines[0][-1], self.a_k, source.offset, source.row_stride, at, line]
         args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count]
-        k.builder.insert(gemm_tile_op(tile, self.shape.element, args, self.shape.pairs))
+        k.builder.insert(gemm_tile_op(tile, self.shape.element, args, self.shape.parts))
 
     def _row_sums(self, source: Source, bases: list[Scalar], column: Scalar, count: Scalar) -> None:
         """One row of the panel at a time: scratch[j] += a[k] * b[k, j]."""
@@ -271,9 +271,12 @@ class ProductLoops:
 
 
 def gemm_tile_op(
-    tile: GemmTile, element: Attribute, args: Sequence[SSAValue], pairs: bool = False
+    tile: GemmTile, element: Attribute, args: Sequence[SSAValue], parts: int = 1
 ) -> loom.MicrokernelOp:
-    """The `gemm_tile` op with its scalar reference; `pairs`: elements are words of two 16-bit integers.
+    """The `gemm_tile` op with its scalar reference.
+
+    Elements of 2 parts are words of two 16-bit integers, those of 4 are words of four bytes, unsigned in A,
+    signed in B; parts are multiplied one by one and added in 32 bits.
 
     `args`: buffers A, B, C; A: offset, row stride, K stride; B: offset, row stride; C: offset, row
     stride; K, rows, columns.
@@ -290,13 +293,13 @@ def gemm_tile_op(
         def step(t: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
             left = k.load(a, k.add(line, k.mul(t, a_k)))
             right = k.load(b, k.add(column, k.mul(t, b_row)))
-            product = _pair_product(s, left, right) if pairs else s.mul(left, right)
+            product = s.mul(left, right) if parts == 1 else _word_product(s, left, right, parts)
             return [s.add(sums[0], product)]
 
         (total,) = k.reduce(depth, [s.const(0.0, element)], step)
         k.store(total, c, k.add(k.add(c_at, k.mul(i, c_row)), j))
     region = reference.end().detach_region(0)
-    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes, "pairs": int(pairs)}
+    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes, "parts": parts}
     return loom.MicrokernelOp.create(
         operands=args,
         properties={
@@ -307,13 +310,14 @@ def gemm_tile_op(
     )
 
 
-def _pair_product(s: Scalars, left: Scalar, right: Scalar) -> Scalar:
-    """The products of the low and of the high halves of two words, added."""
-    half = s.const(16, i32)
-
-    def halves(word: Scalar) -> tuple[Scalar, Scalar]:
-        low = s.emit(arith.ShRSIOp(s.emit(arith.ShLIOp(word, half)), half))
-        return low, s.emit(arith.ShRSIOp(word, half))
-
-    (a, b), (c, d) = halves(left), halves(right)
-    return s.add(s.mul(a, c), s.mul(b, d))
+def _word_product(s: Scalars, left: Scalar, right: Scalar, parts: int) -> Scalar:
+    """The products of the parts of two words, added."""
+    bits = 32 // parts
+    down = s.const(32 - bits, i32)
+    total = s.const(0, i32)
+    for part in range(parts):
+        up = s.const(32 - bits * (part + 1), i32)
+        a, b = (s.emit(arith.ShLIOp(word, up)) for word in (left, right))
+        a = s.emit(arith.ShRUIOp(a, down) if parts == 4 else arith.ShRSIOp(a, down))
+        total = s.add(total, s.mul(a, s.emit(arith.ShRSIOp(b, down))))
+    return total

@@ -31,6 +31,6 @@ def build_convolution(builder: KernelBuilder, name: str, conv: Convolution) -> S
     strides = column_strides(conv)
     if is_pointwise(conv):
         return build_pointwise(builder, name, conv)
-    if is_depthwise(conv) and not conv.pairs:
+    if is_depthwise(conv) and conv.parts == 1:
         return build_depthwise(builder, f"depthwise_{name}", conv, strides)
     return build_tap_product(builder, name, conv, strides)

@@ -75,9 +75,30 @@ def pair_words(source: Array, params: Mapping[str, int]) -> Array:
     return pair_up(source.astype(np.int32) - params["zero"], params["axis"])
 
 
+def quad_words(source: Array, params: Mapping[str, int]) -> Array:
+    """Bytes four by four along `axis`, the first in the low byte of a 32-bit word; filled up with zeros.
+
+    Params: `flip`, what each byte is xored with before: 128 makes signed numbers of unsigned ones.
+    """
+    moved = np.moveaxis(source.view(np.uint8) ^ np.uint8(params["flip"]), params["axis"], -1)
+    missing = -moved.shape[-1] % 4
+    moved = np.concatenate([moved, np.zeros((*moved.shape[:-1], missing), np.uint8)], axis=-1).astype(
+        np.uint32
+    )
+    words = moved[..., 0::4] | moved[..., 1::4] << 8 | moved[..., 2::4] << 16 | moved[..., 3::4] << 24
+    return np.ascontiguousarray(np.moveaxis(words.view(np.int32), -1, params["axis"]))
+
+
+def column_sums(source: Array, params: Mapping[str, int]) -> Array:
+    """Sums along the rows of 8-bit integers minus `zero`: `[..., K, N]` -> `[..., 1, N]`."""
+    return source.sum(axis=-2, keepdims=True, dtype=np.int32) - np.int32(params["zero"] * source.shape[-2])
+
+
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "pair_words": pair_words,
+    "quad_words": quad_words,
+    "column_sums": column_sums,
     "as_float32": as_float32,
     "recurrent_gates": recurrent_gates,
     "integers_as_floats": integers_as_floats,

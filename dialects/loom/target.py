@@ -19,6 +19,9 @@ class Target:
     vector_registers: int = 16
     """Number of architectural vector registers."""
 
+    dot_bytes: bool = False
+    """Whether one instruction multiplies bytes four by four and adds each four products in 32 bits."""
+
     def lanes(self, element_bytes: int) -> int:
         """Elements of `element_bytes` bytes in one vector register."""
         return max(1, self.vector_bytes // element_bytes)

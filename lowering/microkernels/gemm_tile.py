@@ -7,8 +7,8 @@ full vectors (the packed layout is zero-padded); C rows are contiguous. Columns 
 masked when stored, rows beyond it repeat the last one: a function per power of two of rows and number of
 vectors, shared by all kernels of a module, covers every size.
 
-With `pairs` an element is a word of two 16-bit integers; a step multiplies both and adds the products to
-a 32-bit accumulator.
+An element of 2 `parts` is a word of two 16-bit integers, one of 4 a word of four bytes, unsigned in A and
+signed in B; a step multiplies part by part and adds the products to a 32-bit accumulator.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+
+_DOT_BYTES = {
+    4: "llvm.x86.avx512.vpdpbusd.128",
+    8: "llvm.x86.avx512.vpdpbusd.256",
+    16: "llvm.x86.avx512.vpdpbusd.512",
+}
+"""Lanes -> intrinsic that multiplies bytes and adds each four products to an accumulator."""
 
 _PAIR_SUMS = {
     4: ("sse2", "llvm.x86.sse2.pmadd.wd"),
@@ -53,23 +60,32 @@ class _Tile:
     """Emits the function of one row count."""
 
     def __init__(
-        self, module: ir.Module, element: ir.Type, rows: int, vectors: int, lanes: int, target: CpuTarget
+        self,
+        module: ir.Module,
+        element: ir.Type,
+        rows: int,
+        vectors: int,
+        lanes: int,
+        parts: int,
+        target: CpuTarget,
     ):
         self.module, self.element, self.rows, self.vectors, self.lanes = module, element, rows, vectors, lanes
         self.vector = ir.VectorType(element, lanes)
-        self.pairs = isinstance(element, ir.IntType)
+        self.parts = parts
         bits = 64 if isinstance(element, ir.DoubleType) else 32
-        self.suffix = f"v{lanes}{'i' if self.pairs else 'f'}{bits}"
+        self.suffix = f"v{lanes}{'f' if parts == 1 else 'i'}{bits}"
         self.align = bits // 8
         self.target = target
 
     def wider(self) -> _Tile:
         """The tile of one more vector."""
-        return _Tile(self.module, self.element, self.rows, self.vectors + 1, self.lanes, self.target)
+        return _Tile(
+            self.module, self.element, self.rows, self.vectors + 1, self.lanes, self.parts, self.target
+        )
 
     def function(self) -> ir.Function:
         """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`."""
-        name = f"loom.gemm_tile.{self.suffix}.{self.rows}x{self.vectors}"
+        name = f"loom.gemm_tile.{self.suffix}x{self.parts}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
@@ -111,7 +127,7 @@ class _Tile:
         sums = [[b.phi(self.vector) for _ in range(self.vectors)] for _ in range(self.rows)]
         for phi in (step, a_offset, b_offset):
             phi.add_incoming(_c64(0), entry)
-        zero = ir.Constant(self.vector, [0 if self.pairs else 0.0] * self.lanes)
+        zero = ir.Constant(self.vector, [0.0 if self.parts == 1 else 0] * self.lanes)
         for row in sums:
             for phi in row:
                 phi.add_incoming(zero, entry)
@@ -136,9 +152,11 @@ class _Tile:
 
     def _step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
         """`total + factor * column`."""
-        if not self.pairs:
+        if self.parts == 1:
             fma = _intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
             return b.call(fma, [factor, column, total])
+        if self.parts == 4:
+            return self._step_of_bytes(b, factor, column, total)
         name = _PAIR_SUMS.get(self.lanes)
         if name is not None and self.target.is_x86 and self.target.has(name[0]):
             halves = ir.VectorType(ir.IntType(16), 2 * self.lanes)
@@ -148,6 +166,29 @@ class _Tile:
         low = b.mul(*(b.ashr(b.shl(x, shift), shift) for x in (factor, column)))
         high = b.mul(*(b.ashr(x, shift) for x in (factor, column)))
         return b.add(total, b.add(low, high))
+
+    def _step_of_bytes(
+        self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value
+    ) -> ir.Value:
+        """`total` + the sums of four products."""
+        if self.lanes in _DOT_BYTES and self._has_dot_bytes:
+            quarters = ir.VectorType(ir.IntType(8), 4 * self.lanes)
+            args = [self.vector, quarters, quarters]
+            dot = _intrinsic(self.module, _DOT_BYTES[self.lanes], self.vector, args)
+            return b.call(dot, [total, b.bitcast(factor, quarters), b.bitcast(column, quarters)])
+        down = ir.Constant(self.vector, [24] * self.lanes)
+        for part in range(4):
+            up = ir.Constant(self.vector, [24 - 8 * part] * self.lanes)
+            left, right = b.lshr(b.shl(factor, up), down), b.ashr(b.shl(column, up), down)
+            total = b.add(total, b.mul(left, right))
+        return total
+
+    @property
+    def _has_dot_bytes(self) -> bool:
+        if not self.target.is_x86:
+            return False
+        wide = self.target.has("avx512vnni") and (self.lanes == 16 or self.target.has("avx512vl"))
+        return wide or (self.lanes < 16 and self.target.has("avxvnni"))
 
     def _store(
         self, b: ir.IRBuilder, sums: list[list[ir.Value]], c: ir.Value, c_row: ir.Value, columns: ir.Value
@@ -179,8 +220,8 @@ def emit_llvm(
     """Emits one tile at the builder's position.
 
     Args:
-        params: `rows`, `vectors`, `lanes`: the largest tile.
-        args: buffers A, B, C (f32, f64, or i32 with `pairs`); A: offset, row stride, K stride; B: offset,
+        params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element.
+        args: buffers A, B, C (f32, f64, or i32 of several parts); A: offset, row stride, K stride; B: offset,
             row stride; C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and
             strides count elements.
     """
@@ -202,7 +243,7 @@ def emit_llvm(
         builder.position_at_end(block)
         _call_narrowest(
             builder,
-            _Tile(builder.module, element, height, 1, params["lanes"], target),
+            _Tile(builder.module, element, height, 1, params["lanes"], params["parts"], target),
             params["vectors"],
             columns,
             call_args,

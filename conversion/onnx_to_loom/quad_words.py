@@ -1,0 +1,184 @@
+"""How are 8-bit integers laid out where bytes are multiplied four by four? As they are, four in a word.
+
+The left factor is unsigned and the right one signed; numbers of the other sign are moved by 128. With
+`u` and `v` such bytes and `x`, `y` the zero points, moved likewise,
+
+    sum (u - x) (v - y)  =  sum u v  -  x * sum (v - y)  -  y * sum u
+
+so that zero points cost one sum per column, known at plan time, and one per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i8, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, index_value, program_constant, shape_of
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.pair_words import Array, Factor, wide, zero_points
+from onnxloom.dialects import loom
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
+
+FLIP = 128
+"""Moves unsigned bytes to signed ones and back."""
+
+
+@dataclass(frozen=True)
+class Quads:
+    """The words of two factors, and what corrects the sums of their products."""
+
+    lhs: SSAValue
+    rhs: SSAValue
+    others: Sequence[SSAValue]
+    """Operands of the correction: zero points of the left factor, column sums; zero points of the right
+    factor, row sums."""
+    factor: Factor
+    """The left factor."""
+    left_zero: int | None
+    """Zero point of the left factor, None where it is loaded."""
+    has_columns: bool
+    has_rows: bool
+
+    def correct(self, s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        """The sum of products of numbers minus their zero points."""
+        loaded = iter(operands)
+        if self.has_columns:
+            if self.left_zero is None:
+                zero = wide(s, next(loaded), self.factor)
+                zero = zero if self.factor.unsigned else s.add(zero, s.const(FLIP, i32))
+            else:
+                zero = s.const(self.left_zero, i32)
+            value = s.sub(value, s.mul(zero, next(loaded)))
+        if self.has_rows:
+            value = s.sub(value, s.mul(next(loaded), next(loaded)))
+        return value
+
+
+def quad_factors(builder: KernelBuilder, lhs: Factor, rhs: Factor) -> Quads | None:
+    """Two matrices as words, None where pairs must do.
+
+    Raises:
+        Declined: a factor has no known rank or no 8 bits.
+    """
+    lhs.check()
+    rhs.check()
+    weights, right_zero = program_constant(rhs.value), zero_points(rhs.zero)
+    if not builder.kernels.target.dot_bytes or weights is None or right_zero is None:
+        return None
+    if len(shape_of(lhs.value)) < 2 or weights.ndim < 2 or right_zero.ndim > 1:
+        return None
+    known = zero_points(lhs.zero)
+    left_zero = None
+    if known is not None and (known == known.flat[0]).all():
+        left_zero = int(known.flat[0]) + (0 if lhs.unsigned else FLIP)
+    zero_operand = None if left_zero is not None else _by_row(builder, lhs.zero)
+    if left_zero is None and zero_operand is None:
+        return None
+    moved = right_zero - (FLIP if rhs.unsigned else 0)
+    has_columns, has_rows = left_zero != 0, bool(moved.any())
+    words, row_sums = _left_quads(builder, lhs, has_rows)
+    others: list[SSAValue] = []
+    if has_columns:
+        others += [
+            v for v in (zero_operand, _column_sums(builder, rhs, weights, right_zero)) if v is not None
+        ]
+    if row_sums is not None:
+        others += [builder.constant(moved.astype(np.int32)), row_sums]
+    return Quads(words, _right_quads(builder, rhs, weights), others, lhs, left_zero, has_columns, has_rows)
+
+
+def _by_row(builder: KernelBuilder, zero: SSAValue | None) -> SSAValue | None:
+    """Zero points of the left factor as they broadcast to the product, None for unknown forms."""
+    assert zero is not None
+    shape = shape_of(zero)
+    if DYNAMIC_INDEX in shape or len(shape) > 1:
+        return None
+    if all(d == 1 for d in shape):
+        return builder.view(zero, [])
+    return builder.view(zero, [builder.index(shape[0]), builder.index(1)])
+
+
+def _right_quads(builder: KernelBuilder, rhs: Factor, weights: Array) -> SSAValue:
+    shape = list(weights.shape)
+    shape[-2] = -(-shape[-2] // 4)
+    params: dict[str, Attribute] = {
+        "axis": IntegerAttr(-2, i64),
+        "flip": IntegerAttr(FLIP if rhs.unsigned else 0, i64),
+    }
+    return builder.insert(loom.PackOp(rhs.value, "quad_words", params, TensorType(i32, shape))).results[0]
+
+
+def _column_sums(builder: KernelBuilder, rhs: Factor, weights: Array, zeros: Array) -> SSAValue:
+    *batch, depth, columns = weights.shape
+    if (zeros == zeros.flat[0]).all():
+        params: dict[str, Attribute] = {"zero": IntegerAttr(int(zeros.flat[0]), i64)}
+        type_ = TensorType(i32, [*batch, 1, columns])
+        return builder.insert(loom.PackOp(rhs.value, "column_sums", params, type_)).results[0]
+    sums = weights.sum(axis=-2, keepdims=True, dtype=np.int32) - (zeros * depth).astype(np.int32)
+    return builder.constant(sums)
+
+
+def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[SSAValue, SSAValue | None]:
+    """`[..., M, K]` as `[..., M, ceil(K / 4)]`, and the sum of the bytes of each row if wanted."""
+    *leading, depth = builder.dims(lhs.value)
+    words = _quarter(builder, depth)
+    dims = [[*leading, words], [*leading, builder.index(1)]][: 1 + with_sums]
+    types = [TensorType(i32, [_static(d) for d in each]) for each in dims]
+    k = builder.kernel("left_quads", [lhs.value], types, 3)
+    s = k.scalars
+    rows, length, width = k.sizes
+    whole = s.emit(arith.DivSIOp(length, k.index(4)))
+    with k.loop(rows) as row:
+        base, target = k.mul(row, length), k.mul(row, width)
+        with k.loop(whole, parallel=True) as j:
+            at = k.add(base, k.mul(j, k.index(4)))
+            word = _byte(k, lhs, at)
+            for part in range(1, 4):
+                word = s.or_(word, _shifted(s, _byte(k, lhs, k.add(at, k.index(part))), part))
+            k.store(word, k.outs[0], k.add(target, j))
+        with k.loop(width, start=whole) as j:
+            first = k.mul(j, k.index(4))
+            word = _byte(k, lhs, k.add(base, first))
+            for part in range(1, 4):
+                place = k.add(first, k.index(part))
+                there = s.cmp("lt", place, length)
+                byte = _byte(k, lhs, k.add(base, s.select(there, place, first)))
+                word = s.or_(word, s.select(there, _shifted(s, byte, part), s.const(0, i32)))
+            k.store(word, k.outs[0], k.add(target, j))
+        if with_sums:
+
+            def step(j: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+                return [s.add(acc[0], _byte(k, lhs, k.add(base, j)))]
+
+            k.store(k.reduce(length, [s.const(0, i32)], step)[0], k.outs[1], row)
+    outs = [builder.empty(type_, each) for type_, each in zip(types, dims, strict=True)]
+    results = builder.launch(k, [lhs.value], outs, [builder.multiply(leading), depth, words])
+    return results[0], results[1] if with_sums else None
+
+
+def _byte(k: KernelBody, lhs: Factor, at: Scalar) -> Scalar:
+    """A number of the left factor as an unsigned byte in 32 bits."""
+    s, value = k.scalars, k.load(k.ins[0], at)
+    return s.int_to_int(value if lhs.unsigned else s.xor(value, s.const(FLIP, i8)), i32, True)
+
+
+def _shifted(s: Scalars, byte: Scalar, part: int) -> Scalar:
+    return s.emit(arith.ShLIOp(byte, s.const(8 * part, i32)))
+
+
+def _quarter(builder: KernelBuilder, size: SSAValue) -> SSAValue:
+    """A quarter of a size, rounded up."""
+    value = index_value(size)
+    if value is not None:
+        return builder.index(-(-value // 4))
+    return builder.divide(builder.insert(arith.AddiOp(size, builder.index(3))).results[0], 4)
+
+
+def _static(size: SSAValue) -> int:
+    value = index_value(size)
+    return DYNAMIC_INDEX if value is None else value
