@@ -40,7 +40,6 @@ class Parameter:
 
     name: str
     codec: Codec
-    is_optional: bool
     default: Any
     """`dataclasses.MISSING` when the attribute must be there."""
 
@@ -160,10 +159,11 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
             codec = codec_of(hint)
         except TypeError as error:
             raise TypeError(f"{cls.__name__}.{field.name}: {error}") from None
-        default = field.default
-        if default is dataclasses.MISSING and is_optional:
-            default = None
-        found.append(Parameter(field.name, codec, is_optional, default))
+        default = None if field.default is dataclasses.MISSING and is_optional else field.default
+        if is_optional and default is not None:
+            both = f"None and the default {default!r} are both left out"
+            raise TypeError(f"{cls.__name__}.{field.name}: {both}")
+        found.append(Parameter(field.name, codec, default))
     return tuple(found)
 
 

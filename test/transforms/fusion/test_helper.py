@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -418,3 +419,12 @@ def test_works_as_an_ordinary_pattern_and_leaves_its_own_output_alone():
     module.verify()
     assert [op.name for op in ops_of(module)] == ["onnx.FusedOp", "onnx.Return"]
     assert not walker.rewrite_module(module)
+
+
+def test_an_optional_parameter_with_another_default_is_refused():
+    """Both would be written as no attribute: None would be read back as the default."""
+    with pytest.raises(TypeError, match="None and the default 3 are both left out"):
+
+        class Ambiguous(ElementwiseFusion):  # pyright: ignore[reportUnusedClass]
+            kind: ClassVar[str] = "test.ambiguous"
+            width: int | None = field(default=3, kw_only=True)
