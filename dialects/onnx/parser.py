@@ -25,9 +25,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation
+from xdsl.parser import ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Position
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Position
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from onnxloom.dialects.onnx.array_parser import ArrayParser
 from onnxloom.dialects.onnx.attributes import decode, int_value
@@ -56,12 +57,19 @@ _OPEN_ATTRIBUTES = (CustomOp, EntryPointOp, FusedOp)
 """Ops whose other attributes are their own business, in whichever braces they are written."""
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer takes time exponential in the length of a string whose closing quote is missing."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+
+
 class OnnxParser(LocationParser, ArrayParser):
     """xDSL's parser, made to read everything the printer and other tools write."""
 
     def __init__(self, ctx: Any, input: str | bytes, name: str = "<unknown>") -> None:
         text = input if isinstance(input, str) else decode(input)
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         self._op_start: Position = 0
         self._types: dict[str, TypeAttribute] = {}
         self._resources: dict[str, list[WeightsAttr]] = {}

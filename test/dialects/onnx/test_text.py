@@ -363,3 +363,9 @@ def test_damaged_text_gives_a_typed_error_or_a_module():
         assert printed(parse_module(text)) == text
     assert outcomes["ModelError"] > 100
     assert outcomes["fine"] > 20
+
+
+@pytest.mark.parametrize("before", ["", "func.func @f() { "])
+def test_string_without_an_end_is_an_error_at_once(before: str):
+    with pytest.raises(ModelError, match="before closing string literal"):
+        parse_module(f'{before}"{"a" * 1000}\n')
