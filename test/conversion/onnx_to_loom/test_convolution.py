@@ -13,7 +13,7 @@ import numpy.typing as npt
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 import onnxloom
 
@@ -33,8 +33,10 @@ class Conv:
     bias: bool = True
 
 
-def model_of(cases: list[Conv], dynamic: bool = False) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """A model with a Conv per case; weights are constants."""
+def model_of(
+    cases: list[Conv], dynamic: bool = False, dtype: Any = np.float32, rounded: bool = False
+) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A model with a Conv per case; weights are constants. `rounded`: all numbers are ones that f16 has."""
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     feeds: dict[str, Array] = {}
@@ -43,20 +45,23 @@ def model_of(cases: list[Conv], dynamic: bool = False) -> tuple[onnx.ModelProto,
     outputs: list[onnx.ValueInfoProto] = []
     for i, case in enumerate(cases):
         group = case.attributes.get("group", 1)
-        x = rng.standard_normal((case.batch, case.channels, *case.sizes)).astype(np.float32)
-        w = rng.standard_normal((case.outputs, case.channels // group, *case.kernel)).astype(np.float32)
+        numbers = np.float16 if rounded else dtype
+        x = rng.standard_normal((case.batch, case.channels, *case.sizes)).astype(numbers).astype(dtype)
+        w = rng.standard_normal((case.outputs, case.channels // group, *case.kernel))
+        w = w.astype(numbers).astype(dtype)
         names = [f"x{i}", f"w{i}"]
         weights.append(numpy_helper.from_array(w, f"w{i}"))
         if case.bias:
             names.append(f"b{i}")
-            b = rng.standard_normal(case.outputs).astype(np.float32)
+            b = rng.standard_normal(case.outputs).astype(numbers).astype(dtype)
             weights.append(numpy_helper.from_array(b, f"b{i}"))
         feeds[f"x{i}"] = x
         nodes.append(helper.make_node("Conv", names, [f"y{i}"], **case.attributes))
         dims: list[str | int] = [f"d{i}_{axis}" for axis in range(x.ndim)] if dynamic else list(x.shape)
         dims[1] = case.channels
-        inputs.append(helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, dims))
-        outputs.append(helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, None))
+        code = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        inputs.append(helper.make_tensor_value_info(f"x{i}", code, dims))
+        outputs.append(helper.make_tensor_value_info(f"y{i}", code, None))
     graph = helper.make_graph(nodes, "convolutions", inputs, outputs, weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=9), feeds
 
@@ -105,6 +110,15 @@ def test_convolutions_match(dynamic: bool) -> None:
     for case, want, value in zip(CASES, reference(model, feeds), got, strict=True):
         np.testing.assert_allclose(value, want, rtol=1e-4, atol=1e-4, err_msg=str(case))
     assert compiled.host_steps == 0
+
+
+def test_half_precision_sums_in_single_precision() -> None:
+    model, feeds = model_of(CASES, dtype=np.float16)
+    single, single_feeds = model_of(CASES, rounded=True)
+    got = onnxloom.compile(model).run(feeds).values()
+    for case, want, value in zip(CASES, reference(single, single_feeds), got, strict=True):
+        assert value.dtype == np.float16
+        np.testing.assert_allclose(value, want, rtol=6e-4, atol=1e-4, err_msg=str(case))
 
 
 def test_empty_batch() -> None:

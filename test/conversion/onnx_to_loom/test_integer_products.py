@@ -6,7 +6,7 @@ All cases of a test are nodes of one model, so that their kernels are compiled i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import onnxloom
+from onnxloom.lowering.cpu_target import CpuTarget
 
 Array = npt.NDArray[Any]
 
@@ -63,7 +64,7 @@ class Model:
 
     def run(self) -> list[Array]:
         """The results of compiled kernels, all of them: no op is left to the host."""
-        compiled = onnxloom.compile(self.proto())
+        compiled = onnxloom.compile(self.proto(), cache=False)
         results = list(compiled.run(self.feeds).values())
         assert compiled.host_steps == 0, compiled.host_counts
         return results
@@ -75,6 +76,13 @@ class Model:
         data = self.proto().SerializeToString()
         session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         return [np.asarray(y) for y in session.run(None, self.feeds)]
+
+
+@pytest.fixture(params=[False, True], ids=["pairs", "quads"])
+def words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both layouts of bytes, whatever this processor has."""
+    target = replace(CpuTarget.host().tiles, dot_bytes=request.param)
+    monkeypatch.setattr(CpuTarget, "tiles", property(lambda self: target))
 
 
 def levels(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
@@ -112,6 +120,7 @@ def zero_points(rng: np.random.Generator, kind: str, count: int, dtype: Any) -> 
 
 @pytest.mark.parametrize("constant", [True, False], ids=["constant", "run-time"])
 @pytest.mark.parametrize("zeros", ["none", "one", "each"])
+@pytest.mark.usefixtures("words")
 def test_matmul_integer(zeros: str, constant: bool) -> None:
     rng = np.random.default_rng(len(zeros))
     model, wants = Model(dynamic=not constant), list[Array]()
@@ -134,6 +143,7 @@ def test_matmul_integer(zeros: str, constant: bool) -> None:
         np.testing.assert_array_equal(got, want, err_msg=str(shapes))
 
 
+@pytest.mark.usefixtures("words")
 def test_sums_do_not_saturate() -> None:
     model = Model()
     a, b = np.full((3, 4000), 255, np.uint8), np.full((4000, 5), -128, np.int8)
@@ -141,6 +151,7 @@ def test_sums_do_not_saturate() -> None:
     np.testing.assert_array_equal(model.run()[0], np.full((3, 5), -255 * 128 * 4000))
 
 
+@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("scales", ["one", "each"])
 def test_qlinear_matmul(scales: str) -> None:
     rng = np.random.default_rng(7)
