@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environment
 from onnxloom.lowering.external_stamp import external_stamp
 from onnxloom.lowering.plan import store
@@ -81,9 +83,10 @@ class PlanCache:
             return
         memo.grown = False
         model.stored = True
-        artifact = replace(model.artifact, memo=memo.entries)  # pyright: ignore[reportArgumentType]
+        entries = dict(memo.entries)  # other threads may add to it meanwhile
+        artifact = replace(model.artifact, memo=entries)  # pyright: ignore[reportArgumentType]
         source = store.source_of([v for v in artifact.constants.values if hasattr(v, "nbytes")])
-        if source is not None and source.nbytes != self._source.nbytes:
+        if source is not None and not _same_bytes(source, self._source):
             source = None  # a view of another file, such as external data
         try:
             data = store.dumps(artifact, source)
@@ -91,6 +94,13 @@ class PlanCache:
             return
         if self._disk.put(self._key, data):
             self._disk.trim()
+
+
+def _same_bytes(a: memoryview, b: memoryview, chunk: int = 1 << 24) -> bool:
+    if a.nbytes != b.nbytes:
+        return False
+    x, y = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+    return all(np.array_equal(x[at : at + chunk], y[at : at + chunk]) for at in range(0, x.size, chunk))
 
 
 def _bytes_of(source: Any) -> memoryview | None:

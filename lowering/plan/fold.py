@@ -58,7 +58,8 @@ def fold_host(step: HostStep, known: dict[Slot, int], table: Constants) -> list[
 
 
 LARGE = 4096
-"""Plan-time ops read the contents of small tensors only (shapes, axes): bytes above which none does."""
+"""Plan-time ops read the contents of small tensors (shapes, scales) and of lists of integers (axes, lengths
+of parts): bytes above which none reads any other."""
 
 
 def drop_unused(program: Program, table: Constants) -> None:
@@ -70,7 +71,7 @@ def drop_unused(program: Program, table: Constants) -> None:
             continue
         if number not in shapes:
             table.values[number] = None
-        elif is_array(value) and value.nbytes > LARGE:
+        elif is_array(value) and value.nbytes > LARGE and not (value.ndim <= 1 and value.dtype.kind == "i"):
             table.values[number] = ShapeOf(value.dtype.name, value.shape)
 
 

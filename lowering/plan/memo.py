@@ -53,7 +53,19 @@ def signature(operand: Value | int, shape_only: bool = False) -> Any:
         return ("c", operand.constant)
     if is_array(operand.known):
         return ("k", operand.dtype.name if operand.dtype else "", operand.shape, contents(operand.known))
-    return ("o", repr(operand.known))
+    return ("o", identity(operand.known))
+
+
+def identity(value: Any) -> Any:
+    """What is equal for host objects of equal contents only. (`repr` cuts and rounds arrays.)"""
+    if is_array(value):
+        return (value.dtype.name, value.shape, contents(value))
+    if isinstance(value, list | tuple):
+        return ("list", *map(identity, cast("list[Any]", value)))
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return ("dict", *((identity(k), identity(v)) for k, v in pairs))
+    return repr(value)
 
 
 def contents(array: Array) -> bytes:

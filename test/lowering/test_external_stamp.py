@@ -87,3 +87,19 @@ def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "m.onnx")
     with pytest.raises(onnxloom.ModelError, match="not a regular file"):
         onnxloom.compile(folder / "m.onnx")
+
+
+def test_weights_in_a_file_as_large_as_the_model_are_not_taken_for_a_part_of_it(folder: Path) -> None:
+    model = onnx.load_from_string(model_bytes("w.bin", length=1 << 12))
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1 << 12
+    model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = 1 << 12
+    values = np.arange(1 << 12, dtype=np.float32)
+    values.tofile(folder / "w.bin")
+    path = folder / "m.onnx"
+    while (missing := values.nbytes - model.ByteSize()) > 0:
+        model.doc_string += "a" * max(missing - 4, 1)
+    path.write_bytes(model.SerializeToString())
+    assert path.stat().st_size == values.nbytes
+    for _ in range(2):  # compiled, then from the cache
+        (y,) = onnxloom.compile(path)(np.zeros(1 << 12, np.float32))
+        np.testing.assert_array_equal(y, values)
