@@ -40,6 +40,7 @@ from onnxloom.dialects.loom.program import (
     YieldOp,
 )
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
+from onnxloom.dialects.loom.transposed_space import TransposedSpaceOp
 from onnxloom.dialects.loom.window_space import WindowSpaceOp
 
 LOOM = Dialect(
@@ -48,7 +49,7 @@ LOOM = Dialect(
         KernelOp, MicrokernelOp, EndOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
-        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp,
+        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
@@ -93,6 +94,7 @@ __all__ = [
     "SplitSpaceOp",
     "SqueezeDimsOp",
     "TileSpaceOp",
+    "TransposedSpaceOp",
     "ViewOp",
     "WindowSpaceOp",
     "YieldOp",
