@@ -26,13 +26,10 @@ def transposed_places(
     rows: list[tuple[int, int]] = []
     for i, size in enumerate(sizes):
         full = (size - 1) * window.strides[i] + window.extents[i] + output_padding[i]
-        same = window.auto_pad in ("SAME_UPPER", "SAME_LOWER")
-        if output_shape or same:
+        if output_shape or window.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
             out = output_shape[i] if output_shape else size * window.strides[i]
             cut = full - out
-            before = cut // 2 if window.auto_pad != "SAME_LOWER" else cut - cut // 2
-            if not same:
-                before = cut - cut // 2 if window.auto_pad != "SAME_UPPER" else cut // 2
+            before = cut // 2 if window.auto_pad == "SAME_UPPER" else cut - cut // 2
         else:
             valid = window.auto_pad == "VALID"
             before = 0 if valid else window.pads[i]
