@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnrankedTensorType
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
 from onnxloom.dialects import loom
-from onnxloom.dialects.onnx.text import make_context, parse_module
+from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
+from onnxloom.dialects.onnx.text import load_module, make_context
+from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError, UnsupportedOpError
 from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.plan.build import build_program
@@ -36,14 +38,10 @@ def build_artifact(source: Any, options: CompileOptions) -> Artifact:
 def read_module(source: Any, options: CompileOptions) -> ModuleOp:
     """The onnx module of a source. Raises ModelError."""
     if isinstance(source, ModuleOp):
+        verify_module(source)
         return source.clone()
     if isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir":
-        path = Path(cast(str, source))
-        try:
-            text = path.read_text()
-        except OSError as error:
-            raise ModelError(f"{path}: {error.strerror}") from None
-        return parse_module(text, filename=str(path))
+        return load_module(Path(cast(str, source)))
     from onnxloom.conversion.onnx_import import import_model
 
     return import_model(cast(Any, source), external_data_dirs=options.external_data_dirs)
@@ -52,7 +50,7 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
 def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     """Compiles a module; it is used up."""
     context = make_context()
-    metadata, opsets = _metadata(module), _opsets(module)
+    metadata, opsets = _metadata(module), opset_imports(module)
     result_dims = _result_dims(module)
     _report(options, 1)
     fused: tuple[tuple[str, str], ...] = ()
@@ -158,12 +156,6 @@ def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:
                 raise UnsupportedOpError(f"{name}: op {node.op} of domain {domain}{version} is not supported")
 
 
-def _opsets(module: ModuleOp) -> dict[str, int]:
-    imports = module.attributes.get("onnx.opset_imports")
-    texts = [a.data for a in cast(ArrayAttr[StringAttr], imports).data] if imports is not None else []
-    return {domain: int(version) for domain, _, version in (t.rpartition(":") for t in texts)}
-
-
 def _metadata(module: ModuleOp) -> ModelMetadata:
     def text(name: str) -> str:
         found = module.attributes.get(f"onnx.{name}")
@@ -192,15 +184,10 @@ def _result_dims(module: ModuleOp) -> list[list[str]]:
     attrs: Sequence[DictionaryAttr] = (
         functions[0].res_attrs.data if functions[0].res_attrs is not None else ()
     )
-    return [_dim_names(a.data.get("onnx.dim_params")) for a in attrs]
+    return [_dim_names(a.data) for a in attrs]
 
 
-def _dim_names(attribute: Attribute | None) -> list[str]:
+def _dim_names(attributes: Mapping[str, Attribute]) -> list[str]:
     """`"0:batch,2:time"` -> ["batch", "", "time"]."""
-    names: list[str] = []
-    for item in attribute.data.split(",") if isinstance(attribute, StringAttr) else ():
-        axis, _, name = item.partition(":")
-        if axis.strip().isdigit():
-            names += [""] * (int(axis) + 1 - len(names))
-            names[int(axis)] = name.strip()
-    return names
+    names = dim_names(attributes)
+    return [names.get(axis, "").strip() for axis in range(max(names, default=-1) + 1)]

@@ -18,10 +18,7 @@ from onnxloom.conversion.onnx_export.graphs import inner_graphs, keep_initialize
 from onnxloom.conversion.onnx_export.model_writer import ModelWriter
 from onnxloom.conversion.onnx_export.module_attributes import (
     attributes_of,
-    dim_params,
     int_of,
-    original_opsets,
-    pairs,
     text_of,
     value_names,
 )
@@ -31,6 +28,8 @@ from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_
 from onnxloom.conversion.onnx_import.scope import node_title
 from onnxloom.conversion.onnx_import.types import element_of, is_unranked
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.module_attributes import dim_names, metadata, opset_imports
+from onnxloom.dialects.verify_dominance import verify_dominance
 from onnxloom.errors import PassError
 
 DEFAULT_OPSET = 17
@@ -63,7 +62,10 @@ class Exported:
 
 
 def export(module: ModuleOp, opset: int | None) -> Exported:
-    """Raises PassError for ops ONNX does not have, or an opset that cannot express the module."""
+    """Raises PassError for ops ONNX does not have, or an opset that cannot express the module; ModelError
+    where a value is used before it is defined: the file could not be sorted.
+    """
+    verify_dominance(module)
     newest = defs.onnx_opset_version()
     if opset is not None and not 1 <= opset <= newest:
         raise PassError(f"onnx export: opset {opset} is not known; expected 1 to {newest}")
@@ -92,7 +94,7 @@ class _Exporter:
         self.added: list[str] = []
         self.types: dict[str, Attribute] = {}
         self.writer = ModelWriter(self.names, self.constants, self.types)
-        self.imports = original_opsets(module)
+        self.imports = opset_imports(module)
 
     def export(self) -> Exported:
         latest = self._graph()
@@ -127,13 +129,13 @@ class _Exporter:
             self.names.reserve(name)
         for arg, name, attributes in zip(block.args, input_names, inputs, strict=True):
             self.names.bind(arg, name)
-            graph.input.append(value_info(name, arg.type, dim_params(attributes)))
+            graph.input.append(value_info(name, arg.type, dim_names(attributes)))
         identities = self._bind_outputs(last.operands, output_names, block)
         self.writer.write_ops(graph, block)
         for value, name in identities:
             graph.node.add(op_type="Identity", input=[self.names.of(value)], output=[name])
         for value, name, attributes in zip(last.operands, output_names, outputs, strict=True):
-            graph.output.append(value_info(name, _stated_type(value, attributes), dim_params(attributes)))
+            graph.output.append(value_info(name, _stated_type(value, attributes), dim_names(attributes)))
         return graph
 
     def _bind_outputs(
@@ -200,7 +202,7 @@ class _Exporter:
         model.domain = text_of(module, "onnx.domain")
         model.doc_string = text_of(module, "onnx.doc_string")
         model.model_version = int_of(module, "onnx.model_version", 0)
-        for key, value in pairs(module.attributes.get("onnx.metadata")):
+        for key, value in metadata(module):
             model.metadata_props.add(key=key, value=value)
 
 

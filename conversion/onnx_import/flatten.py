@@ -13,6 +13,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProt
 
 from onnxloom.conversion.onnx_import.attributes import kind_of
 from onnxloom.conversion.onnx_import.functions import FunctionKey, instantiate, key_of_call, key_of_function
+from onnxloom.conversion.onnx_import.inlined_size import check_size
 from onnxloom.conversion.onnx_import.known_values import KnownValues, used_names
 from onnxloom.conversion.onnx_import.opsets import check_opset, opsets_of
 from onnxloom.conversion.onnx_import.payloads import Payloads
@@ -20,9 +21,6 @@ from onnxloom.conversion.onnx_import.scope import MAX_DEPTH, node_title
 from onnxloom.conversion.onnx_import.upgrade.registry import Upgrade, since_version, upgrade_node
 from onnxloom.dialects.onnx import OPS_BY_NAME
 from onnxloom.errors import ModelError, UnsupportedOpError
-
-MAX_NODES = 2_000_000
-"""Functions that call functions can grow without bound."""
 
 LAST_WITH_OLD_TREES = 4
 """ai.onnx.ml deprecates TreeEnsembleClassifier and TreeEnsembleRegressor later; they stay as they are."""
@@ -75,11 +73,11 @@ class _Flattener:
             if key in self.functions:
                 raise ModelError(f"function {function.domain}.{function.name} is defined twice")
             self.functions[key] = function
+        check_size(model, self.functions)
         self.model = model
         self.known = KnownValues(model, payloads)
         self.foreign_domains: set[str] = set()
         self.has_deprecated_trees = False
-        self.count = 0
         self._names: set[str] | None = None
         self._next = 0
 
@@ -108,9 +106,6 @@ class _Flattener:
     def nodes(self, nodes: Iterable[NodeProto], opsets: Opsets, place: _Place) -> list[NodeProto]:
         flat: list[NodeProto] = []
         for index, node in enumerate(nodes):
-            self.count += 1
-            if self.count > MAX_NODES:
-                raise ModelError(f"the model has more than {MAX_NODES} nodes once its functions are inlined")
             flat += self.node(node, node_title(node, index), opsets, place)
         return flat
 

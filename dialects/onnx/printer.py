@@ -14,9 +14,10 @@ from onnxloom.dialects.onnx.literals import format_float
 from onnxloom.dialects.onnx.narrow import is_dense_of_any_shape
 from onnxloom.dialects.onnx.quoting import quote
 from onnxloom.dialects.onnx.tensor_text import print_dense, print_dense_attr
-from onnxloom.dialects.onnx.weights import RESOURCE, WeightsAttr
+from onnxloom.dialects.onnx.weights import RESOURCE, WeightsAttr, WeightsPlace
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
-from onnxloom.dialects.onnx.weights_source import is_in_memory
+from onnxloom.dialects.onnx.weights_source import find_file, is_in_memory
+from onnxloom.errors import ModelError
 
 
 class OnnxPrinter(Printer):
@@ -45,7 +46,7 @@ class OnnxPrinter(Printer):
             self._print_resource("__elided__", attr)
         elif place is not None and place.file == RESOURCE:
             self._print_resource(str(place.key), attr)
-        elif place is not None and not is_in_memory(place):
+        elif place is not None and not is_in_memory(place) and not self._is_replaced(place):
             super().print_attribute(attr)
         elif self.weights_out is None:
             print_dense(self, attr.array(), attr.type, attr.tensor_type.element_type)
@@ -55,6 +56,15 @@ class OnnxPrinter(Printer):
             self.print_string(f"#onnx.weights<{quote(written.file)}, [{offset}, {length}] : ")
             self.print_attribute(attr.type)
             self.print_string(">")
+
+    def _is_replaced(self, place: WeightsPlace) -> bool:
+        """Whether the file of a key is the one that weights are written to: its data are gone then."""
+        if self.weights_out is None or not self.weights_out.path.exists():
+            return False
+        try:
+            return find_file(place).samefile(self.weights_out.path)
+        except (ModelError, OSError):
+            return False
 
     def _print_resource(self, name: str, attr: WeightsAttr) -> None:
         self.print_string(f"dense_resource<{name}> : ")

@@ -16,9 +16,18 @@ from onnxloom.dialects.onnx.attributes import decode
 from onnxloom.dialects.onnx.parser import OnnxParser
 from onnxloom.dialects.onnx.printer import OnnxPrinter
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError
 
-__all__ = ["OnnxParser", "OnnxPrinter", "make_context", "one_line", "parse_module", "print_module"]
+__all__ = [
+    "OnnxParser",
+    "OnnxPrinter",
+    "load_module",
+    "make_context",
+    "one_line",
+    "parse_module",
+    "print_module",
+]
 
 
 def make_context() -> Context:
@@ -59,6 +68,24 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
         raise ModelError(f"{filename or '<string>'}: {' '.join(str(error).split())}") from None
     except RecursionError:
         raise ModelError(f"{filename or '<string>'}: regions or types nest too deeply") from None
+
+
+def load_module(path: Path) -> ModuleOp:
+    """The module in a file, checked to be valid. Raises ModelError in one line that names the file."""
+    try:
+        data = path.read_bytes()
+        text = data.decode()
+    except OSError as error:
+        raise ModelError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = 1 + error.object.count(b"\n", 0, error.start)
+        raise ModelError(f"{path}:{line}: is not UTF-8 text; expected IR") from None
+    module = parse_module(text, filename=str(path))
+    try:
+        verify_module(module)
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    return module
 
 
 def one_line(error: ParseError) -> str:

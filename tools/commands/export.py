@@ -21,9 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from onnxloom.conversion.onnx_export import save_model
     from onnxloom.conversion.onnx_import import import_model
-    from onnxloom.dialects.onnx.text import parse_module
+    from onnxloom.dialects.onnx.text import load_module
 
     path = Path(args.model)
-    module = parse_module(path) if path.suffix == ".mlir" else import_model(path)
+    module = load_module(path) if path.suffix == ".mlir" else import_model(path)
     save_model(module, args.output, opset=args.opset)
     return EXIT_OK

@@ -26,8 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from onnxloom.conversion.onnx_import import import_model
     from onnxloom.dialects.onnx.weights_file import WeightsWriter
-    from onnxloom.tools.opt.output import Output, TextForm
+    from onnxloom.tools.opt.output import Output, TextForm, check_weights_out
 
+    check_weights_out(args.weights_out, args.model, args.output)
     module = import_model(args.model, external_data_dirs=args.external_data_dir)
     output = Output(args.output)
     with WeightsWriter(args.weights_out) if args.weights_out else nullcontext() as weights:

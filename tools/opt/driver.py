@@ -16,11 +16,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from onnxloom import universe
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.errors import PassError
 from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
 from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
-from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm
+from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weights_out
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 from onnxloom.tools.streams import complain
 
@@ -111,6 +112,7 @@ class OnnxloomOpt(xDSLOptMain):
             return self._process_all()
 
     def _process_all(self) -> int:
+        check_weights_out(self.args.weights_out, self.args.input_file, self.args.output_file)
         output = Output(self.args.output_file)
         code = EXIT_OK
         chunks = source.read(self.args.input_file, split=self.args.split_input_file)
@@ -214,7 +216,14 @@ class OnnxloomOpt(xDSLOptMain):
             output.binary(target.emit_bytes(self.ctx, module))
             return
         stream = StringIO()
-        target.emit(self.ctx, module, stream)
+        try:
+            target.emit(self.ctx, module, stream)
+        except (AssertionError, NotImplementedError) as error:
+            if spec.name in universe.targets():
+                raise
+            # How targets of xDSL say that they have no code for an op.
+            reason = one_line(error)[:200] or type(error).__name__
+            raise PassError(f"target {spec.name} has no code for this module: {reason}") from error
         output.text(stream.getvalue())
 
     def _text_form(self) -> TextForm:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from io import StringIO
 from typing import Protocol, runtime_checkable
@@ -16,6 +18,17 @@ from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.dialects.output_file import OutputFile
 from onnxloom.tools.failures import UsageError
+
+
+def check_weights_out(weights_out: str | None, source: str | None, output: str | None) -> None:
+    """Weights may not be written over what is read, nor over the result. Raises UsageError."""
+    if weights_out is None:
+        return
+    with suppress(OSError):
+        if source is not None and os.path.samefile(weights_out, source):
+            raise UsageError(f"--weights-out {weights_out} is the input; expected another file")
+    if output is not None and os.path.realpath(weights_out) == os.path.realpath(output):
+        raise UsageError(f"--weights-out {weights_out} is the output too; expected another file")
 
 
 @runtime_checkable

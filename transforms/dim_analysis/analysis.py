@@ -7,20 +7,20 @@ numbers contradict each other the inferred one wins and a note says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.dialects.onnx.module_attributes import dim_names as names_of_dims
 from onnxloom.dialects.onnx.op import OnnxOp, sentence
 from onnxloom.errors import ModelError
 from onnxloom.transforms.dim_analysis import regions
@@ -337,16 +337,9 @@ def dim_names(attributes: Attribute | None) -> dict[int, str]:
     """Axis -> name of the dims that a model names, from the attributes of a function argument."""
     if not isinstance(attributes, DictionaryAttr):
         return {}
-    text = attributes.data.get("onnx.dim_params")
-    if not isinstance(text, StringAttr):
-        return {}
-    names: dict[int, str] = {}
-    for part in re.split(r",(?=\d+:)", text.data):
-        axis, _, name = part.partition(":")
-        # Some exporters write a question mark for every dim they know nothing of.
-        if axis.isdigit() and name not in _NO_NAMES:
-            names[int(axis)] = name
-    return names
+    names = names_of_dims(attributes.data)
+    # Some exporters write a question mark for every dim they know nothing of.
+    return {axis: name for axis, name in names.items() if name not in _NO_NAMES}
 
 
 def _is_microsoft(op: onnx.CustomOp) -> bool:

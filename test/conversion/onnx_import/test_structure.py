@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, TensorType, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
@@ -349,3 +350,13 @@ def test_deeply_nested_graphs_are_refused_or_imported_without_a_crash() -> None:
     inputs = [tensor("x"), tensor("c", [], TensorProto.BOOL)]
     model = model_of(list(graph.node), inputs=inputs, outputs=["y9"])
     assert ops(import_model(model)).count("onnx.If") == 2**9 - 1
+
+
+def test_functions_that_multiply_are_refused_before_they_are_inlined() -> None:
+    opsets = 'opset_import: ["" : 21, "f" : 1]'
+    bodies = [f"{{ b = f.f{i + 1}(a) c = f.f{i + 1}(b) }}" for i in range(30)] + ["{ c = Relu(a) }"]
+    model = parse_model(
+        f"<ir_version: 10, {opsets}> g (float[1] x) => (float[1] y) {{ y = f.f0(x) }}"
+        + "".join(f'<domain: "f", {opsets}> f{i} (a) => (c) {body}' for i, body in enumerate(bodies))
+    )
+    assert "more than 500000 nodes once its functions are inlined" in refused(model)
