@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import OnnxloomError
+from onnxloom.lowering.plan.arena import ALIGNMENT
 from onnxloom.lowering.plan.last_use import direct_reads
 from onnxloom.lowering.plan.program import (
     Array,
@@ -28,6 +29,10 @@ from onnxloom.lowering.runtime.host_step import HostRunner
 
 GROWTH_LIMIT = 64 << 20
 """A folded result may be this many bytes larger than what it is made from."""
+
+
+SMALL = 64 << 10
+"""Constants of up to this many bytes are copied onto a cache line."""
 
 
 def fold_pack(step: PackStep, source: Array) -> Array:
@@ -93,6 +98,23 @@ def _block_readers(block: Block, known: dict[Slot, int], read: set[int], shapes:
             _block_readers(step.then_block, known, read, shapes)
             _block_readers(step.else_block, known, read, shapes)
     read.update(known[slot] for slot in block.yields if slot in known)
+
+
+def placed(array: Array) -> Array:
+    """A constant where kernels read it well: weights lie anywhere in a mapped file.
+
+    Elements must be aligned; small arrays, which are read again and again, start on a cache line.
+    """
+    if array.flags.aligned and (array.nbytes > SMALL or _address(array) % ALIGNMENT == 0):
+        return array
+    raw = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    copy: Array = np.ndarray(array.shape, array.dtype, raw, -_address(raw) % ALIGNMENT)
+    copy[...] = array
+    return read_only(copy)
+
+
+def _address(array: Array) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def read_only(value: Any) -> Any:

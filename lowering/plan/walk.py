@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxloom.errors import ModelError
-from onnxloom.lowering.plan.fold import fold_pack, read_only
+from onnxloom.errors import InputError, ModelError
+from onnxloom.lowering.plan.fold import fold_pack, placed, read_only
 from onnxloom.lowering.plan.index_ops import evaluate
 from onnxloom.lowering.plan.memo import signature
 from onnxloom.lowering.plan.node import End, Fetch, Frame, Node, ReturnEnd, State, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import (
     DYNAMIC,
     Block,
+    CheckStep,
     EmptyStep,
     HostStep,
     IfStep,
@@ -28,12 +29,17 @@ from onnxloom.lowering.plan.program import (
     Step,
     ViewStep,
     is_array,
+    named,
 )
 from onnxloom.lowering.plan.stretch import Stretch
-from onnxloom.lowering.plan.values import Dims, NeedValue, Value, known_value
+from onnxloom.lowering.plan.values import Dims, NeedValue, Value, check_size, known_value, only_element
 
 if TYPE_CHECKING:
     from onnxloom.lowering.plan.fill import Filler
+
+
+_LARGEST = (1 << 63) - 1
+"""Sizes are passed to kernels as 64-bit words."""
 
 
 @dataclass
@@ -143,6 +149,8 @@ class Walk:
                 self.bind(step.result, self._view(step))
             case LaunchStep():
                 self._launch(step)
+            case CheckStep():
+                self._check(step)
             case PackStep():
                 self.bind(step.result, self._pack(step))
             case HostStep():
@@ -151,7 +159,7 @@ class Walk:
             case IfStep():
                 condition = self.get(step.condition)
                 if isinstance(condition, Value):
-                    condition = np.asarray(condition.array()).reshape(-1)[0]
+                    condition = only_element(condition.array(), step.origin, "its condition")
                 taken = bool(condition)
                 self._enter(step.then_block if taken else step.else_block, step.results)
                 return False
@@ -164,8 +172,10 @@ class Walk:
         sizes = iter(self.ints(step.sizes))
         shape = tuple(next(sizes) if d == DYNAMIC else d for d in step.shape)
         if any(d < 0 for d in shape):
-            raise ModelError(f"a value of {self.filler.program.name} would have shape {list(shape)}")
-        return Value(self.filler.dtypes[step.result], shape)
+            raise ModelError(named(step.origin, f"a result would have shape {list(shape)}"))
+        dtype = self.filler.dtypes[step.result]
+        check_size(dtype, shape, step.origin)
+        return Value(dtype, shape)
 
     def _view(self, step: ViewStep) -> Value:
         source = self.value(step.source)
@@ -189,12 +199,22 @@ class Walk:
         if any(not v.is_known and v.buffer is None for v in ins):
             raise ModelError(f"loom.launch @{step.kernel} reads a value that nothing was written to")
         for value in ins:
-            if value.is_known and not value.known.flags.aligned:  # a weight in the middle of a mapped file
-                value.known = read_only(np.require(value.known, requirements=["C", "A"]))
-        filled = self.stretch.launch(step.kernel, ins, outs, self.ints(step.sizes), step.inplace)
+            if value.is_known:
+                value.known = placed(value.known)
+        sizes = self.ints(step.sizes)
+        if sizes and (max(sizes) > _LARGEST or min(sizes) < ~_LARGEST):
+            raise ModelError(f"loom.launch @{step.kernel}: a size of {max(sizes, key=abs):,} is out of range")
+        filled = self.stretch.launch(step.kernel, ins, outs, sizes, step.inplace)
         for slot, result, value in zip(step.outs, step.results, filled, strict=True):
             self.env[slot] = value
             self.bind(result, value)
+
+    def _check(self, step: CheckStep) -> None:
+        status = self.get(step.status)
+        if isinstance(status, Value):
+            self.stretch.check(status, step)
+        elif status:
+            raise InputError(step.text([status]))
 
     def _pack(self, step: PackStep) -> Value:
         source = self.value(step.source)
@@ -245,7 +265,8 @@ class Walk:
     def _finish_value(self, value: Value, step: Step) -> Node:
         live = self._live()
         branch = isinstance(step, IfStep)
-        return self._build([value], live, lambda: ValueEnd(fetch(value), value, branch))
+        origin = step.origin if isinstance(step, IfStep | IndexStep) else ""
+        return self._build([value], live, lambda: ValueEnd(fetch(value), value, branch, origin))
 
     def _finish_step(self, step: HostStep | LoopStep | ScanStep) -> Node:
         shape_only = step.shape_only if isinstance(step, HostStep) else ()
@@ -290,6 +311,7 @@ class Walk:
             allocate=tuple(self.stretch.allocate),
             drop=tuple(sorted((_cells(self.env.values()) | _cells(kept)) - _cells(live.values()))),
             keep=list(table.keep.values()),
+            checks=table.checks,
             end=made,
             state=State(frames, live, self.stretch.cells, self.covered, self.expected),
         )
