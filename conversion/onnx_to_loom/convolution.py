@@ -60,7 +60,10 @@ class Convolution:
     epilogue: Epilogue | None = None
 
     parts: int = 1
-    """Integers per element of input and weights: 2 in `pair_words`, where a channel is two."""
+    """Integers per element of input and weights, along the channels: 2 in `pair_words`, 4 in `quad_words`,
+    where the weights are signed and the input is not."""
+    border: int = 0
+    """What lies beyond the edges of the input."""
 
     def with_epilogue(self, others: Sequence[SSAValue], epilogue: Epilogue | None) -> Convolution:
         """The same convolution, followed by `epilogue`."""
@@ -77,13 +80,22 @@ def build_tap_product(
     """
     window = conv.window
     sizes = window_sizes(builder, conv.source, window)
-    image = build_padded_image(builder, conv.source, window, sizes, 0.0)
+    image = build_padded_image(builder, conv.source, window, sizes, conv.border)
     result_type = ranked(conv.result_type, "the result")
     element = compute_type(buffer_element(conv.source.type))
     weights = widened(builder, conv.weights)
     target = builder.kernels.target
     tile = tile_of(target, element, conv.parts)
-    shape = Shape(element, buffer_element(result_type), 2, tile, column_strides, conv.epilogue, conv.parts)
+    shape = Shape(
+        element,
+        buffer_element(result_type),
+        2,
+        tile,
+        column_strides,
+        conv.epilogue,
+        conv.parts,
+        conv.parts == 4,
+    )
     space = builder.insert(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
@@ -163,7 +175,9 @@ def build_pointwise(builder: KernelBuilder, name: str, conv: Convolution) -> SSA
     inner = shape[2:]
     count = DYNAMIC_INDEX if DYNAMIC_INDEX in inner else math.prod(inner)
     flat_type = TensorType(result_type.element_type, [shape[0], shape[1], count])
-    form = Product(matrix, flat, flat_type, others, conv.epilogue, parts=conv.parts)
+    form = Product(
+        matrix, flat, flat_type, others, conv.epilogue, parts=conv.parts, signed_left=conv.parts == 4
+    )
     product = build_gemm(builder, name, form)
     return builder.view(product, [batch, rows, *spatial], result_type)
 

@@ -54,6 +54,8 @@ class Product:
     trans_rhs: bool = False
     parts: int = 1
     """Integers per element of the factors: 2 in `pair_words`, 4 in `quad_words`; K counts words."""
+    signed_left: bool = False
+    """Whether of `quad_words` the left ones are signed and the right ones are not."""
 
 
 def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
@@ -81,6 +83,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
         [_column_stride(builder, product, other) for other in others],
         product.epilogue,
         product.parts,
+        product.signed_left,
     )
     transposes = {"trans_lhs": product.trans_lhs, "trans_rhs": product.trans_rhs}
     space = builder.insert(loom.MatmulSpaceOp(lhs, rhs, others, rank=rank, **transposes)).results

@@ -25,7 +25,7 @@ from onnxloom.conversion.onnx_to_loom.pair_words import (
     weight_words,
 )
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
-from onnxloom.conversion.onnx_to_loom.quad_words import quad_factors
+from onnxloom.conversion.onnx_to_loom.quad_words import convolution_quads, quad_factors
 from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects.onnx.semantics.conversion import float_to_int
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned, storage_type
@@ -72,9 +72,25 @@ def build_integer_convolution(
     if form.group > 1 and shape_of(weights.value)[1] == 1:
         source, kernel = plain_words(builder, image, False), plain_words(builder, weights, True)
         return build_convolution(builder, name, replace(form, source=source, weights=kernel))
+    quads = convolution_quads(builder, image, weights, form.group)
+    if quads is not None:
+        if quads.surplus is not None:
+            form = form.with_epilogue([quads.surplus, *others], _less_first(epilogue))
+        form = replace(form, source=quads.source, weights=quads.weights, parts=4, border=quads.border)
+        return build_convolution(builder, name, form)
     depth = builder.dim(weights.value, 1)
     source, kernel = image_words(builder, image, form.group, depth), weight_words(builder, weights)
     return build_convolution(builder, name, replace(form, source=source, weights=kernel, parts=2))
+
+
+def _less_first(epilogue: Epilogue | None) -> Epilogue:
+    """The epilogue after the first operand is subtracted."""
+
+    def corrected(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        value = s.sub(value, operands[0])
+        return value if epilogue is None else epilogue(s, value, operands[1:])
+
+    return corrected
 
 
 def one_number(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:

@@ -75,6 +75,8 @@ class Shape:
     epilogue: Epilogue | None
     parts: int = 1
     """Integers per element of the factors, see `gemm_tile_op`."""
+    signed_left: bool = False
+    """Whether of 4 parts those of the left factor are signed, not those of the right one."""
 
     @property
     def columns(self) -> int:
@@ -201,7 +203,9 @@ class ProductLoops:
         buffer, at, line = target
         offsets = [lhs_at, self.lines[0][-1], self.a_k, source.offset, source.row_stride, at, line]
         args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count]
-        k.builder.insert(gemm_tile_op(tile, self.shape.element, args, self.shape.parts))
+        k.builder.insert(
+            gemm_tile_op(tile, self.shape.element, args, self.shape.parts, self.shape.signed_left)
+        )
 
     def _row_sums(self, source: Source, bases: list[Scalar], column: Scalar, count: Scalar) -> None:
         """One row of the panel at a time: scratch[j] += a[k] * b[k, j]."""
@@ -271,12 +275,13 @@ class ProductLoops:
 
 
 def gemm_tile_op(
-    tile: GemmTile, element: Attribute, args: Sequence[SSAValue], parts: int = 1
+    tile: GemmTile, element: Attribute, args: Sequence[SSAValue], parts: int = 1, signed_left: bool = False
 ) -> loom.MicrokernelOp:
     """The `gemm_tile` op with its scalar reference.
 
     Elements of 2 parts are words of two 16-bit integers, those of 4 are words of four bytes, unsigned in A,
-    signed in B; parts are multiplied one by one and added in 32 bits.
+    signed in B or, with `signed_left`, the other way round; parts are multiplied one by one and added in 32
+    bits.
 
     `args`: buffers A, B, C; A: offset, row stride, K stride; B: offset, row stride; C: offset, row
     stride; K, rows, columns.
@@ -293,13 +298,20 @@ def gemm_tile_op(
         def step(t: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
             left = k.load(a, k.add(line, k.mul(t, a_k)))
             right = k.load(b, k.add(column, k.mul(t, b_row)))
-            product = s.mul(left, right) if parts == 1 else _word_product(s, left, right, parts)
+            words = (right, left) if signed_left else (left, right)
+            product = s.mul(left, right) if parts == 1 else _word_product(s, words, parts)
             return [s.add(sums[0], product)]
 
         (total,) = k.reduce(depth, [s.const(0.0, element)], step)
         k.store(total, c, k.add(k.add(c_at, k.mul(i, c_row)), j))
     region = reference.end().detach_region(0)
-    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes, "parts": parts}
+    params = {
+        "rows": tile.rows,
+        "vectors": tile.vectors,
+        "lanes": tile.lanes,
+        "parts": parts,
+        "signed_left": int(signed_left),
+    }
     return loom.MicrokernelOp.create(
         operands=args,
         properties={
@@ -310,14 +322,14 @@ def gemm_tile_op(
     )
 
 
-def _word_product(s: Scalars, left: Scalar, right: Scalar, parts: int) -> Scalar:
-    """The products of the parts of two words, added."""
+def _word_product(s: Scalars, words: tuple[Scalar, Scalar], parts: int) -> Scalar:
+    """The products of the parts of two words, added; bytes of the first are unsigned."""
     bits = 32 // parts
     down = s.const(32 - bits, i32)
     total = s.const(0, i32)
     for part in range(parts):
         up = s.const(32 - bits * (part + 1), i32)
-        a, b = (s.emit(arith.ShLIOp(word, up)) for word in (left, right))
+        a, b = (s.emit(arith.ShLIOp(word, up)) for word in words)
         a = s.emit(arith.ShRUIOp(a, down) if parts == 4 else arith.ShRSIOp(a, down))
         total = s.add(total, s.mul(a, s.emit(arith.ShRSIOp(b, down))))
     return total

@@ -92,6 +92,70 @@ def quad_factors(builder: KernelBuilder, lhs: Factor, rhs: Factor) -> Quads | No
     return Quads(words, _right_quads(builder, rhs, weights), others, lhs, left_zero, has_columns, has_rows)
 
 
+@dataclass(frozen=True)
+class ConvolutionQuads:
+    """Input and weights of a convolution as words; the bytes of the input are the unsigned ones."""
+
+    source: SSAValue
+    weights: SSAValue
+    border: int
+    """The word of zero points."""
+    surplus: SSAValue | None
+    """What the sums of each output channel are too large by."""
+
+
+def convolution_quads(
+    builder: KernelBuilder, image: Factor, weights: Factor, group: int
+) -> ConvolutionQuads | None:
+    """The factors of a convolution as words along the channels, None where pairs must do.
+
+    Only for signed weights without zero point: one of them would cost a sum per place of the window.
+    """
+    image.check()
+    weights.check()
+    array, zeros, known = program_constant(weights.value), zero_points(weights.zero), zero_points(image.zero)
+    if not builder.kernels.target.dot_bytes or weights.unsigned or array is None:
+        return None
+    if zeros is None or zeros.any() or known is None:
+        return None
+    zero = int(known.flat[0]) + (0 if image.unsigned else FLIP)
+    rows, depth, *taps = array.shape
+    params: dict[str, Attribute] = {"axis": IntegerAttr(1, i64), "flip": IntegerAttr(0, i64)}
+    type_ = TensorType(i32, [rows, -(-depth // 4), *taps])
+    words = builder.insert(loom.PackOp(weights.value, "quad_words", params, type_)).results[0]
+    surplus = None
+    if zero:
+        sums = array.sum(axis=tuple(range(1, array.ndim)), dtype=np.int32) * np.int32(zero)
+        surplus = builder.constant(sums.reshape(rows, *[1] * len(taps)))
+    return ConvolutionQuads(_image_quads(builder, image, group, depth), words, zero * 0x01010101, surplus)
+
+
+def _image_quads(builder: KernelBuilder, image: Factor, group: int, depth: int) -> SSAValue:
+    """`[N, group * depth, *points]` as `[N, group * ceil(depth / 4), *points]`.
+
+    What fills up the last words is multiplied by weights that are zero.
+    """
+    batch, _, *spatial = builder.dims(image.value)
+    words = -(-depth // 4)
+    dims = [batch, builder.index(group * words), *spatial]
+    type_ = TensorType(i32, [_static(d) for d in dims])
+    k = builder.kernel("image_quads", [image.value], [type_], 3)
+    planes, length, points = k.sizes
+    s, four, last = k.scalars, k.index(4), k.sub(length, k.index(1))
+    width = s.emit(arith.CeilDivSIOp(length, four))
+    with k.loop(planes) as plane, k.loop(width) as word:
+        rows = [s.minimum(k.add(k.mul(word, four), k.index(part)), last) for part in range(4)]
+        sources = [k.mul(k.add(k.mul(plane, length), row), points) for row in rows]
+        target = k.mul(k.add(k.mul(plane, width), word), points)
+        with k.loop(points, parallel=True) as j:
+            value = _byte(k, image, k.add(sources[0], j))
+            for part in range(1, 4):
+                value = s.or_(value, _shifted(s, _byte(k, image, k.add(sources[part], j)), part))
+            k.store(value, k.outs[0], k.add(target, j))
+    sizes = [builder.multiply([batch, builder.index(group)]), builder.index(depth), builder.multiply(spatial)]
+    return builder.launch(k, [image.value], [builder.empty(type_, dims)], sizes)[0]
+
+
 def _by_row(builder: KernelBuilder, zero: SSAValue | None) -> SSAValue | None:
     """Zero points of the left factor as they broadcast to the product, None for unknown forms."""
     assert zero is not None
@@ -161,10 +225,10 @@ def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[S
     return results[0], results[1] if with_sums else None
 
 
-def _byte(k: KernelBody, lhs: Factor, at: Scalar) -> Scalar:
-    """A number of the left factor as an unsigned byte in 32 bits."""
+def _byte(k: KernelBody, factor: Factor, at: Scalar) -> Scalar:
+    """A number as an unsigned byte in 32 bits."""
     s, value = k.scalars, k.load(k.ins[0], at)
-    return s.int_to_int(value if lhs.unsigned else s.xor(value, s.const(FLIP, i8)), i32, True)
+    return s.int_to_int(value if factor.unsigned else s.xor(value, s.const(FLIP, i8)), i32, True)
 
 
 def _shifted(s: Scalars, byte: Scalar, part: int) -> Scalar:

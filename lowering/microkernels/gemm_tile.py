@@ -8,7 +8,8 @@ masked when stored, rows beyond it repeat the last one: a function per power of 
 vectors, shared by all kernels of a module, covers every size.
 
 An element of 2 `parts` is a word of two 16-bit integers, one of 4 a word of four bytes, unsigned in A and
-signed in B; a step multiplies part by part and adds the products to a 32-bit accumulator.
+signed in B or, with `signed_left`, the other way round; a step multiplies part by part and adds the
+products to a 32-bit accumulator.
 """
 
 from __future__ import annotations
@@ -65,27 +66,26 @@ class _Tile:
         element: ir.Type,
         rows: int,
         vectors: int,
-        lanes: int,
-        parts: int,
+        params: dict[str, Any],
         target: CpuTarget,
     ):
-        self.module, self.element, self.rows, self.vectors, self.lanes = module, element, rows, vectors, lanes
-        self.vector = ir.VectorType(element, lanes)
-        self.parts = parts
+        self.module, self.element, self.rows, self.vectors = module, element, rows, vectors
+        self.params, self.lanes = params, params["lanes"]
+        self.vector = ir.VectorType(element, self.lanes)
+        self.parts, self.signed_left = params["parts"], bool(params["signed_left"])
         bits = 64 if isinstance(element, ir.DoubleType) else 32
-        self.suffix = f"v{lanes}{'f' if parts == 1 else 'i'}{bits}"
+        self.suffix = f"v{self.lanes}{'f' if self.parts == 1 else 'i'}{bits}"
         self.align = bits // 8
         self.target = target
 
     def wider(self) -> _Tile:
         """The tile of one more vector."""
-        return _Tile(
-            self.module, self.element, self.rows, self.vectors + 1, self.lanes, self.parts, self.target
-        )
+        return _Tile(self.module, self.element, self.rows, self.vectors + 1, self.params, self.target)
 
     def function(self) -> ir.Function:
         """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`."""
-        name = f"loom.gemm_tile.{self.suffix}x{self.parts}.{self.rows}x{self.vectors}"
+        form = f"{self.suffix}x{self.parts}{'s' if self.signed_left else ''}"
+        name = f"loom.gemm_tile.{form}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
@@ -171,6 +171,8 @@ class _Tile:
         self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value
     ) -> ir.Value:
         """`total` + the sums of four products."""
+        if self.signed_left:
+            factor, column = column, factor
         if self.lanes in _DOT_BYTES and self._has_dot_bytes:
             quarters = ir.VectorType(ir.IntType(8), 4 * self.lanes)
             args = [self.vector, quarters, quarters]
@@ -220,7 +222,8 @@ def emit_llvm(
     """Emits one tile at the builder's position.
 
     Args:
-        params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element.
+        params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element;
+            `signed_left`.
         args: buffers A, B, C (f32, f64, or i32 of several parts); A: offset, row stride, K stride; B: offset,
             row stride; C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and
             strides count elements.
@@ -241,13 +244,8 @@ def emit_llvm(
             switch.add_case(_c64(count), block)
         smallest = height + 1
         builder.position_at_end(block)
-        _call_narrowest(
-            builder,
-            _Tile(builder.module, element, height, 1, params["lanes"], params["parts"], target),
-            params["vectors"],
-            columns,
-            call_args,
-        )
+        tile = _Tile(builder.module, element, height, 1, params, target)
+        _call_narrowest(builder, tile, params["vectors"], columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)
 

@@ -211,7 +211,8 @@ def exact(model: Model) -> list[Array]:
 
 
 @pytest.mark.parametrize("constant", [True, False], ids=["constant", "run-time"])
-@pytest.mark.parametrize("zeros", ["one", "each"])
+@pytest.mark.parametrize("zeros", ["none", "one", "each"])
+@pytest.mark.usefixtures("words")
 def test_conv_integer(zeros: str, constant: bool) -> None:
     rng = np.random.default_rng(3)
     model = Model()
@@ -219,6 +220,7 @@ def test_conv_integer(zeros: str, constant: bool) -> None:
         x_type, w_type = TYPES[index % 4]
         x, w = levels(rng, case.image, x_type), levels(rng, case.weights, w_type)
         w_zero = zero_points(rng, zeros, case.weights[0], w_type)
+        w_zero = w_zero * (zeros != "none")
         names = [model.tensor(x, False), model.tensor(w, constant), model.tensor(np.array(9, x_type))]
         model.node("ConvInteger", [*names, model.tensor(w_zero, constant)], **case.attributes)
     for case, want, got in zip(CONVS, exact(model), model.run(), strict=True):
@@ -226,6 +228,7 @@ def test_conv_integer(zeros: str, constant: bool) -> None:
         np.testing.assert_array_equal(got, want.astype(np.int64).astype(np.int32), err_msg=str(case))
 
 
+@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("each", [False, True], ids=["one", "each"])
 def test_qlinear_conv(each: bool) -> None:
     rng = np.random.default_rng(4)
