@@ -78,11 +78,13 @@ class Model:
         return [np.asarray(y) for y in session.run(None, self.feeds)]
 
 
-@pytest.fixture(params=[False, True], ids=["pairs", "quads"])
-def words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both layouts of bytes, whatever this processor has."""
-    target = replace(CpuTarget.host().tiles, dot_bytes=request.param)
-    monkeypatch.setattr(CpuTarget, "tiles", property(lambda self: target))
+@pytest.fixture(params=["pairs", "quads", "run-time"])
+def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both layouts of constants, whatever this processor has; or factors that are not constant."""
+    if request.param != "run-time":
+        target = replace(CpuTarget.host().tiles, dot_bytes=request.param == "quads")
+        monkeypatch.setattr(CpuTarget, "tiles", property(lambda self: target))
+    return request.param
 
 
 def levels(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
@@ -118,10 +120,9 @@ def zero_points(rng: np.random.Generator, kind: str, count: int, dtype: Any) -> 
     return levels(rng, (count,) if kind == "each" else (), dtype)
 
 
-@pytest.mark.parametrize("constant", [True, False], ids=["constant", "run-time"])
 @pytest.mark.parametrize("zeros", ["none", "one", "each"])
-@pytest.mark.usefixtures("words")
-def test_matmul_integer(zeros: str, constant: bool) -> None:
+def test_matmul_integer(zeros: str, layout: str) -> None:
+    constant = layout != "run-time"
     rng = np.random.default_rng(len(zeros))
     model, wants = Model(dynamic=not constant), list[Array]()
     for index, (a_shape, b_shape) in enumerate(FACTORS):
@@ -143,17 +144,15 @@ def test_matmul_integer(zeros: str, constant: bool) -> None:
         np.testing.assert_array_equal(got, want, err_msg=str(shapes))
 
 
-@pytest.mark.usefixtures("words")
-def test_sums_do_not_saturate() -> None:
+def test_sums_do_not_saturate(layout: str) -> None:
     model = Model()
     a, b = np.full((3, 4000), 255, np.uint8), np.full((4000, 5), -128, np.int8)
-    model.node("MatMulInteger", [model.tensor(a, False), model.tensor(b)])
+    model.node("MatMulInteger", [model.tensor(a, False), model.tensor(b, layout != "run-time")])
     np.testing.assert_array_equal(model.run()[0], np.full((3, 5), -255 * 128 * 4000))
 
 
-@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("scales", ["one", "each"])
-def test_qlinear_matmul(scales: str) -> None:
+def test_qlinear_matmul(scales: str, layout: str) -> None:
     rng = np.random.default_rng(7)
     model = Model()
     for index, (a_shape, b_shape) in enumerate(FACTORS[:3] + FACTORS[6:7] + FACTORS[9:]):
@@ -167,7 +166,11 @@ def test_qlinear_matmul(scales: str) -> None:
         if scales == "one":
             b_zero, b_scale = b_zero.reshape(()), b_scale.reshape(())
         names = [model.tensor(a, False), model.tensor(np.float32(0.02))]
-        names += [model.tensor(np.array(a_zero, a_type)), model.tensor(b), model.tensor(b_scale)]
+        names += [
+            model.tensor(np.array(a_zero, a_type)),
+            model.tensor(b, layout != "run-time"),
+            model.tensor(b_scale),
+        ]
         y_scale = np.float32(0.05 * np.sqrt(a_shape[-1]))
         names += [model.tensor(b_zero), model.tensor(y_scale), model.tensor(np.array(y_zero, a_type))]
         model.node("QLinearMatMul", names)
@@ -210,10 +213,9 @@ def exact(model: Model) -> list[Array]:
     return single.reference()
 
 
-@pytest.mark.parametrize("constant", [True, False], ids=["constant", "run-time"])
 @pytest.mark.parametrize("zeros", ["none", "one", "each"])
-@pytest.mark.usefixtures("words")
-def test_conv_integer(zeros: str, constant: bool) -> None:
+def test_conv_integer(zeros: str, layout: str) -> None:
+    constant = layout != "run-time"
     rng = np.random.default_rng(3)
     model = Model()
     for index, case in enumerate(CONVS):
@@ -228,9 +230,8 @@ def test_conv_integer(zeros: str, constant: bool) -> None:
         np.testing.assert_array_equal(got, want.astype(np.int64).astype(np.int32), err_msg=str(case))
 
 
-@pytest.mark.usefixtures("words")
 @pytest.mark.parametrize("each", [False, True], ids=["one", "each"])
-def test_qlinear_conv(each: bool) -> None:
+def test_qlinear_conv(each: bool, layout: str) -> None:
     rng = np.random.default_rng(4)
     model = Model()
     for index, case in enumerate(CONVS):
@@ -240,7 +241,7 @@ def test_qlinear_conv(each: bool) -> None:
         w_scale = rng.uniform(0.01, 0.03, (rows,) if each else ()).astype(np.float32)
         w_zero = np.zeros(w_scale.shape, w_type) if each else np.array(7, w_type)
         names = [model.tensor(x, False), model.tensor(np.float32(0.02)), model.tensor(np.array(100, x_type))]
-        names += [model.tensor(w), model.tensor(w_scale), model.tensor(w_zero)]
+        names += [model.tensor(w, layout != "run-time"), model.tensor(w_scale), model.tensor(w_zero)]
         names += [model.tensor(np.float32(0.2)), model.tensor(np.array(120, x_type))]
         if index % 3:
             names.append(model.tensor(rng.integers(-3000, 3000, rows).astype(np.int32)))
