@@ -42,7 +42,7 @@ from typing import Any, cast
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -60,6 +60,9 @@ from onnxloom.dialects.onnx.types import StringType
 Body = Callable[[Scalars, Sequence[Scalar]], Sequence[Scalar]]
 
 
+_FALLIBLE = (loom.CheckOp, loom.PlanTimeOp, tensor.EmptyOp, loom.IfOp, loom.LoopOp, loom.ScanOp)
+
+
 @dataclass(frozen=True)
 class _Saved:
     last_op: Operation | None
@@ -73,13 +76,17 @@ class KernelBuilder:
     def __init__(self, block: Block, kernels: KernelSet):
         self.block = block
         self.kernels = kernels
+        self.origin = ""
+        """What messages call the op being lowered: `Pad "p1"`."""
         self._builder = Builder(InsertPoint.at_end(block))
         self._indices: dict[int, SSAValue] = {}
         self._dims: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def nested(self, block: Block) -> KernelBuilder:
         """A builder for a nested block of the program."""
-        return KernelBuilder(block, self.kernels)
+        builder = KernelBuilder(block, self.kernels)
+        builder.origin = self.origin
+        return builder
 
     def save(self) -> _Saved:
         """Where the program stands."""
@@ -96,7 +103,9 @@ class KernelBuilder:
     # Program level: sizes
 
     def insert(self, op: Operation) -> Operation:
-        """Adds a program-level op."""
+        """Adds a program-level op. One whose evaluation may fail is marked with what it is for."""
+        if self.origin and isinstance(op, _FALLIBLE) and not isinstance(op, loom.DimOp):
+            op.attributes["origin"] = StringAttr(self.origin)
         return self._builder.insert(op)
 
     def index(self, value: int) -> SSAValue:

@@ -52,9 +52,15 @@ class BlockConverter:
     """Converts the ops of one onnx block into a program block."""
 
     def __init__(
-        self, builder: KernelBuilder, parent: BlockConverter | None = None, known: PlanKnown | None = None
+        self,
+        builder: KernelBuilder,
+        parent: BlockConverter | None = None,
+        known: PlanKnown | None = None,
+        origin: str = "",
     ):
+        """`origin` is what messages call the ops converted here; by default each goes by its own name."""
         self.builder = builder
+        self._origin = origin
         self._parent = parent
         self._values: dict[SSAValue, SSAValue] = {}
         self._known = known or PlanKnown()
@@ -95,7 +101,7 @@ class BlockConverter:
 
     def nested(self, block: Block) -> BlockConverter:
         """A converter for a nested block, which sees the values of this one."""
-        return BlockConverter(self.builder.nested(block), self, self._known)
+        return BlockConverter(self.builder.nested(block), self, self._known, self._origin)
 
     # Ops
 
@@ -112,6 +118,7 @@ class BlockConverter:
         known = self._known.add(op)
         if isinstance(op, (onnx.ConstantOp, *_NO_VALUE)):
             return
+        self.builder.origin = self._origin or _title(op)
         if isinstance(op, onnx.FusedOp):
             self._fused(op, known)
         elif isinstance(op, CONTROL_FLOW):
@@ -152,7 +159,7 @@ class BlockConverter:
             raise Declined(f"the standard does not define {_name(op)} by other ops")
         block, operands = body
         start = self.builder.block.last_op
-        inner = BlockConverter(self.builder, self, self._known)
+        inner = BlockConverter(self.builder, self, self._known, self._origin or _title(op))
         for arg, operand in zip(block.args, operands, strict=True):
             inner.bind(arg, self.value(operand))
             if operand in self._known:
@@ -276,6 +283,15 @@ def _name(op: Operation) -> str:
     if isinstance(op, onnx.CustomOp):
         return f"{op.domain_name.data}::{op.function_name.data}"
     return op.name
+
+
+def _title(op: Operation) -> str:
+    """What messages call an op: `Gather "g1"`; for a fused op, all its ops."""
+    if isinstance(op, onnx.FusedOp):
+        return " + ".join(_title(o) for o in op.body.block.ops if not isinstance(o, onnx.YieldOp))
+    name = _name(op).removeprefix("onnx.")
+    node = op.attributes.get("onnx_node_name")
+    return f'{name} "{node.data}"' if isinstance(node, StringAttr) and node.data else name
 
 
 def _describe(value: SSAValue) -> str:

@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.axis_space import AxisSplitOp, ScaledDimOp, SqueezeDimsOp
+from onnxloom.dialects.loom.check import CheckOp
 from onnxloom.dialects.loom.conv_space import ConvSpaceOp, ImageSpaceOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
 from onnxloom.dialects.loom.matmul_space import MatmulDimsOp, MatmulSpaceOp
@@ -47,7 +48,8 @@ LOOM = Dialect(
     "loom",
     [
         KernelOp, MicrokernelOp, EndOp,
-        ProgramOp, ReturnOp, ConstantOp, LaunchOp, ViewOp, PackOp, HostOp, IfOp, LoopOp, ScanOp, YieldOp,
+        ProgramOp, ReturnOp, ConstantOp, LaunchOp, CheckOp, ViewOp, PackOp, HostOp,
+        IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
         MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
@@ -62,6 +64,7 @@ __all__ = [
     "AxisSplitOp",
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
+    "CheckOp",
     "ConcatSpaceOp",
     "ConstantOp",
     "ConvSpaceOp",

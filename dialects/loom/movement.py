@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import AnyAttr, irdl_op_definition, prop_def, traits_def, var_operand_def, var_result_def
@@ -78,11 +77,23 @@ class ExpandSpaceOp(_Space):
 
     def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
         shape, rank = _shape(operands[0]), self.rank.value.data
-        dims = np.broadcast_shapes(shape, tuple(_ints(operands, 1)))
+        dims = _expanded(shape, _ints(operands, 1))
         return [
             *([1] * (rank - len(dims)) + list(dims)),
             *_merged(dims, [broadcast_strides(shape, dims)], rank),
         ]
+
+
+def _expanded(shape: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The broadcast of two shapes, of any size (numpy refuses those that fit no array)."""
+    rank = max(len(shape), len(wanted))
+    pairs = zip([1] * (rank - len(shape)) + [*shape], [1] * (rank - len(wanted)) + [*wanted], strict=True)
+    dims: list[int] = []
+    for have, want in pairs:
+        if want < 0 or (have != want and 1 not in (have, want)):
+            raise ValueError(f"a tensor of shape {list(shape)} cannot be expanded to {list(wanted)}")
+        dims.append(have if want == 1 else want)
+    return dims
 
 
 @irdl_op_definition
@@ -197,6 +208,8 @@ class PadSpaceOp(_Space):
             sizes[d] = max(shape[d] - cut - max(-after[d], 0), 0)
             source_offset += cut * source[d]
             target_offset += max(before[d], 0) * target[d]
+        if 0 in sizes:
+            source_offset = target_offset = 0
         return [
             *dims, *before, source_offset, target_offset, *_merged(sizes, [source, target], rank)
         ]  # fmt: skip

@@ -49,6 +49,9 @@ class ReductionSpaceOp(PlanTimeOp):
         assert isinstance(data, PlanTensor)
         shape = data.shape
         axes = [int(a) for a in known(operands[1], 1).reshape(-1)] if len(operands) > 1 else []
+        for axis in axes:
+            if not -max(len(shape), 1) <= axis < max(len(shape), 1):
+                raise ValueError(f"axis {axis} is out of range for a tensor of {len(shape)} dims")
         reduced = {a % len(shape) for a in axes} if axes and shape else set(range(len(shape)))
         keep = bool(self.keepdims)
         dims = [1 if d in reduced else size for d, size in enumerate(shape) if keep or d not in reduced]

@@ -25,6 +25,7 @@ from onnxloom.lowering.plan.last_use import last_uses
 from onnxloom.lowering.plan.program import (
     DYNAMIC,
     Block,
+    CheckStep,
     Constants,
     EmptyStep,
     HostStep,
@@ -140,13 +141,15 @@ class _Builder:
                 return self.constant(op.result, _constant_array(op.value))
             case tensor.EmptyOp():
                 shape = tuple(DYNAMIC if d < 0 else d for d in cast(Any, op.tensor.type).get_shape())
-                return EmptyStep(shape, self.uses(op.dynamic_sizes), self.define(op.tensor))
+                return EmptyStep(shape, self.uses(op.dynamic_sizes), self.define(op.tensor), _origin(op))
             case loom.ViewOp():
                 return ViewStep(
                     self.use(op.source), self.use(op.offset), self.uses(op.sizes), self.define(op.result)
                 )
             case loom.LaunchOp():
                 return self.launch(op)
+            case loom.CheckOp():
+                return CheckStep(self.use(op.status), op.message.data, _origin(op))
             case loom.PackOp():
                 return self.pack(op)
             case loom.HostOp():
@@ -154,7 +157,8 @@ class _Builder:
             case loom.IfOp():
                 condition = self.use(op.condition)
                 then_block, else_block = self.block(op.then_region.block), self.block(op.else_region.block)
-                return IfStep(condition, then_block, else_block, self.defines(op.results))
+                results = self.defines(op.results)
+                return IfStep(condition, then_block, else_block, results, _origin(op) or "If")
             case loom.LoopOp():
                 return self.loop(op)
             case loom.ScanOp():
@@ -214,7 +218,8 @@ class _Builder:
             self.uses(op.carried),
         )
         body, captures = self.body(op, op.body.block, "loop")
-        return LoopStep(trip_count, condition, carried, captures, body, self.defines(op.results))
+        results = self.defines(op.results)
+        return LoopStep(trip_count, condition, carried, captures, body, results, _origin(op) or "Loop")
 
     def scan(self, op: loom.ScanOp) -> Step:
         params = {name: _plain(value) for name, value in op.params.data.items()}
@@ -231,7 +236,7 @@ class _Builder:
             args[:states], args[states:],
             per("scan_input_axes", scanned), per("scan_input_directions", scanned),
             per("scan_output_axes", outputs), per("scan_output_directions", outputs),
-            captures, body, self.defines(op.results),
+            captures, body, self.defines(op.results), _origin(op) or "Scan",
         )  # fmt: skip
 
     def index(self, op: Operation) -> Step | None:
@@ -240,7 +245,13 @@ class _Builder:
         if not isinstance(op, loom.PlanTimeOp) and op.dialect_name() != arith.Arith.name:
             raise ModelError(f"loom.program: {op.name} is not an op of a program")
         props = tuple((name, str(value)) for name, value in sorted(op.properties.items()))
-        return IndexStep(op.name, props, self.uses(op.operands), self.defines(op.results))
+        return IndexStep(op.name, props, self.uses(op.operands), self.defines(op.results), _origin(op))
+
+
+def _origin(op: Operation) -> str:
+    """What messages call the op of the model that `op` was made for; "" when it is not said."""
+    origin = op.attributes.get("origin")
+    return origin.data if isinstance(origin, StringAttr) else ""
 
 
 def _constant_array(attribute: Attribute) -> Any:

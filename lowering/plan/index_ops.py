@@ -89,8 +89,8 @@ def evaluate(step: IndexStep, operands: Sequence[Operand], memo: Memo) -> Sequen
             found = [int(v) for v in _evaluate_op(step, operands)]
             memo.put(key, found)
         return found
-    except (ValueError, ZeroDivisionError, IndexError) as error:
-        raise ModelError(f"{step.op}: {error}") from error
+    except (ValueError, ZeroDivisionError, IndexError, OverflowError) as error:
+        raise ModelError(f"{step.origin or step.op}: {error}") from error
 
 
 def _arith(step: IndexStep, operands: Sequence[Operand]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from onnxloom.lowering.plan.program import (
     Block,
+    CheckStep,
     EmptyStep,
     HostStep,
     IfStep,
@@ -57,6 +58,8 @@ def direct_reads(step: Step) -> Iterator[Slot]:
             yield from (step.source, step.offset, *step.sizes)
         case LaunchStep():
             yield from (*step.ins, *step.outs, *step.sizes)
+        case CheckStep():
+            yield step.status
         case PackStep():
             yield step.source
         case IndexStep():
@@ -75,4 +78,6 @@ def results_of(step: Step) -> tuple[Slot, ...]:
     """The slots a step defines."""
     if isinstance(step, EmptyStep | ViewStep | PackStep):
         return (step.result,)
+    if isinstance(step, CheckStep):
+        return ()
     return step.results

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from onnxloom.lowering.plan.program import Array, Block, HostStep, LoopStep, ScanStep, Slot
+from onnxloom.lowering.plan.program import Array, Block, CheckStep, HostStep, LoopStep, ScanStep, Slot
 from onnxloom.lowering.plan.values import Dims, Value
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ class ValueEnd:
     value: Value
     branch: bool
     """It is the condition of an `If`."""
+    origin: str = ""
+    """What messages call the op that needs it."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,8 @@ class Node:
     """Cells nobody reads after the stretch and its end."""
     keep: list[Any]
     """Arrays whose addresses are in `table`."""
+    checks: tuple[tuple[int, int, CheckStep], ...]
+    """Statuses to look at once the stretch has run: first 8-byte word in the arena, number of words."""
     end: End
     state: State
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())

@@ -7,7 +7,7 @@ by a process that has neither xDSL nor onnx.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeGuard
 
@@ -51,6 +51,8 @@ class EmptyStep:
     shape: tuple[int, ...]
     sizes: tuple[Slot, ...]
     result: Slot
+    origin: str = ""
+    """What messages call the op of the model this step is for, `Pad "p1"`; "" if there is none."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,19 @@ class LaunchStep:
 
 
 @dataclass(frozen=True)
+class CheckStep:
+    """The run fails unless `status` (a tensor a launch just filled, or an index) starts with 0."""
+
+    status: Slot
+    message: str
+    origin: str = ""
+
+    def text(self, words: Sequence[int]) -> str:
+        """What is wrong, for a status of these words."""
+        return named(self.origin, self.message.format(*words))
+
+
+@dataclass(frozen=True)
 class PackStep:
     """`source` in the memory layout of the packing function `layout`."""
 
@@ -93,6 +108,7 @@ class IndexStep:
     props: tuple[tuple[str, str], ...]
     operands: tuple[Slot, ...]
     results: tuple[Slot, ...]
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,6 +164,7 @@ class IfStep:
     then_block: Block
     else_block: Block
     results: tuple[Slot, ...]
+    origin: str = "If"
 
 
 @dataclass(frozen=True)
@@ -160,6 +177,7 @@ class LoopStep:
     captures: tuple[Slot, ...]
     body: Program
     results: tuple[Slot, ...]
+    origin: str = "Loop"
 
 
 @dataclass(frozen=True)
@@ -175,10 +193,20 @@ class ScanStep:
     captures: tuple[Slot, ...]
     body: Program
     results: tuple[Slot, ...]
+    origin: str = "Scan"
 
 
 Step: TypeAlias = (
-    EmptyStep | ViewStep | LaunchStep | PackStep | IndexStep | HostStep | IfStep | LoopStep | ScanStep
+    EmptyStep
+    | ViewStep
+    | LaunchStep
+    | CheckStep
+    | PackStep
+    | IndexStep
+    | HostStep
+    | IfStep
+    | LoopStep
+    | ScanStep
 )
 
 
@@ -233,6 +261,11 @@ def walk_steps(block: Block) -> Iterator[Step]:
             yield from walk_steps(step.else_block)
         elif isinstance(step, LoopStep | ScanStep):
             yield from walk_steps(step.body.block)
+
+
+def named(origin: str, problem: str) -> str:
+    """`problem`, said of the op `origin`."""
+    return f"{origin}: {problem}" if origin else problem
 
 
 def is_array(value: object) -> TypeGuard[Array]:

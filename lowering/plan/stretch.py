@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from onnxloom.errors import ModelError
 from onnxloom.lowering.plan.arena import place
-from onnxloom.lowering.plan.program import Array
+from onnxloom.lowering.plan.program import Array, CheckStep
 from onnxloom.lowering.plan.values import Buffer, Dims, Value
 
 
@@ -31,6 +32,7 @@ class Stretch:
         self.launches: list[_Launch] = []
         self.buffers: list[Buffer] = []
         self.allocate: list[tuple[int, Dims, np.dtype[Any], int]] = []
+        self.checks: list[tuple[Value, CheckStep]] = []
 
     def launch(
         self,
@@ -57,6 +59,12 @@ class Stretch:
         buffer = Buffer(out.nbytes, first=at)
         self.buffers.append(buffer)
         return Value(out.dtype, out.shape, buffer=buffer)
+
+    def check(self, status: Value, step: CheckStep) -> None:
+        """Has a status that a launch of this stretch filled looked at once the stretch has run."""
+        if status.buffer is None or all(status.buffer is not b for b in self.buffers):
+            raise ModelError("loom.check reads a status that no launch before it filled")
+        self.checks.append((status, step))
 
     def new_cell(self) -> int:
         self.cells += 1
@@ -106,6 +114,9 @@ class Stretch:
 
     def table(self, address: Callable[[str], int]) -> Table:
         """The records. Buffers that outlive the stretch must have their cells by now."""
+        for status, _ in self.checks:
+            assert status.buffer is not None
+            status.buffer.last = len(self.launches)
         arena = self._arena()
         table = Table()
         for launch in self.launches:
@@ -115,6 +126,7 @@ class Stretch:
                 table.pointer(value)
             table.words.extend(launch.sizes)
         table.arena_bytes = arena
+        table.checks = tuple(_words(status, step) for status, step in self.checks)
         return table
 
     def _arena(self) -> int:
@@ -128,6 +140,15 @@ class Stretch:
         return place(list(mine.values()))
 
 
+def _words(status: Value, step: CheckStep) -> tuple[int, int, CheckStep]:
+    """First word in the arena and number of words of a status."""
+    buffer = status.buffer
+    assert buffer is not None
+    if buffer.storage().cell is not None:
+        raise ModelError("a status is read by something else than loom.check")
+    return (buffer.storage().offset + status.offset) // 8, status.nbytes // 8, step
+
+
 class Table:
     """Records as words, and which words are addresses known only to an instance or a run."""
 
@@ -138,6 +159,7 @@ class Table:
         self.arena: list[tuple[int, int]] = []
         self.cells: dict[int, list[tuple[int, int]]] = {}
         self.keep: dict[int, Array] = {}
+        self.checks: tuple[tuple[int, int, CheckStep], ...] = ()
 
     def pointer(self, value: Value) -> None:
         at = len(self.words)

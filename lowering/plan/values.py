@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxloom.lowering.plan.program import Array, is_array
+from onnxloom.errors import InputError, ModelError
+from onnxloom.lowering.plan.program import Array, is_array, named
 
 Dims: TypeAlias = tuple[int, ...]
 
@@ -69,6 +72,32 @@ class Value:
         if not self.is_known:
             raise NeedValue(self)
         return self.known
+
+
+def only_element(value: Any, origin: str, what: str) -> Any:
+    """The one element of an array. Raises InputError if it has none or several."""
+    array: Array = np.asarray(value)
+    if array.size != 1:
+        raise InputError(named(origin, f"{what} has shape {list(array.shape)}; it must hold one element"))
+    return array.reshape(-1)[0]
+
+
+def check_size(dtype: np.dtype[Any] | None, shape: Dims, origin: str) -> None:
+    """Raises ModelError for a result that no memory could hold (numpy limits the dims of empty ones too)."""
+    nbytes = math.prod(filter(None, shape)) * (dtype.itemsize if dtype is not None else 0)
+    if nbytes > memory_limit():
+        raise ModelError(
+            named(origin, f"a result of shape {list(shape)} ({nbytes:,} bytes) does not fit in memory")
+        )
+
+
+@cache
+def memory_limit() -> int:
+    """Bytes that one value may take: twice the machine's memory, since swap space may hold some of it."""
+    try:
+        return 2 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return 1 << 47
 
 
 def known_value(value: Any, constant: int = -1) -> Value:

@@ -59,7 +59,6 @@ class Walk:
         self.filler = filler
         self.frames = [_Open(f.block, f.pc, list(f.slots), f.results) for f in state.frames]
         self.env = dict(state.env)
-        self.before = state
         self.covered = state.covered
         self.expected = state.expected
         self.stretch = Stretch(state.cells)
@@ -106,14 +105,24 @@ class Walk:
     def bind(self, slot: Slot, value: Value | int) -> None:
         """Sets a slot of the innermost block. Kernels trust declared types, so these are checked here."""
         if isinstance(value, Value) and value.dtype is not None:
-            spec = self.filler.program.specs[slot]
-            if spec.kind == "tensor" and not spec.accepts(value.shape):
-                raise ModelError(
-                    f"a value of {self.filler.program.name} has shape {list(value.shape)}; "
-                    f"the model declares {_dims(spec.shape)}"
-                )
+            self._check_declared(slot, value)
         self.env[slot] = value
         self.frames[-1].slots.append(slot)
+
+    def _check_declared(self, slot: Slot, value: Value) -> None:
+        program, dtype = self.filler.program, self.filler.dtypes[slot]
+        spec = program.specs[slot]
+        if spec.kind != "tensor":
+            return
+        if value.dtype != dtype:
+            raise ModelError(
+                f"a value of {program.name} has elements of type {value.dtype}; the model declares {dtype}"
+            )
+        if not spec.accepts(value.shape):
+            raise ModelError(
+                f"a value of {program.name} has shape {list(value.shape)}; "
+                f"the model declares {_dims(spec.shape)}"
+            )
 
     def advance(self) -> None:
         self.frames[-1].pc += 1

@@ -47,8 +47,10 @@ class HostRunner:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _call(evaluator, values)
-        except (OnnxloomError, KeyboardInterrupt, MemoryError):
+        except (OnnxloomError, KeyboardInterrupt):
             raise
+        except MemoryError as error:
+            raise ModelError(f"{step.title} needs more memory than there is: {error}") from error
         except Exception as error:
             shapes = ", ".join(_describe(values[name]) for name in step.arg_names)
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__

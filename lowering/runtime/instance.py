@@ -68,6 +68,8 @@ class Instance:
         self._table_address = address_of(self._table) if self._table.size else 0
         self._starts_address = node.starts.__array_interface__["data"][0]
         self._cells_at = node.cells_at
+        self._checks = node.checks
+        self._statuses = self._arena.data.cast("q") if node.checks else None
         self._slices: tuple[tuple[int, int], ...] | None = None
         if not node.starts.size:
             self._slices = ()
@@ -86,6 +88,15 @@ class Instance:
             return
         for begin, end in self._slices:
             self._executor(self._table_address, self._starts_address, begin, end)
+
+    def failure(self) -> str | None:
+        """What a check of the stretch that just ran has to say; None if all is well."""
+        words = self._statuses
+        if words is not None:
+            for at, count, step in self._checks:
+                if words[at]:
+                    return step.text(words[at : at + count].tolist())
+        return None
 
     def _run_timed(self) -> tuple[tuple[int, int], ...]:
         """Runs record by record, and cuts the table into slices by the time each took."""

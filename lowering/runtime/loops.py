@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onnxloom.errors import ModelError
+from onnxloom.errors import InputError
 from onnxloom.lowering.plan.program import DYNAMIC, LoopStep, ScanStep, Spec, is_array, numpy_dtype
+from onnxloom.lowering.plan.values import only_element
 
 if TYPE_CHECKING:
     from onnxloom.lowering.runtime.tree import PlanTree
@@ -19,20 +20,21 @@ def run_loop(step: LoopStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     count = len(step.carried)
     carried = list(args[2 : 2 + count])
     captures = list(args[2 + count :])
-    trips = None if args[0] is None else _scalar(args[0])
-    going = True if args[1] is None else bool(_scalar(args[1]))
+    trips = None if args[0] is None else _scalar(args[0], step, "its trip count")
+    going = True if args[1] is None else bool(_scalar(args[1], step, "its condition"))
     scanned: list[list[Any]] = [[] for _ in body.program.block.yields[1 + count :]]
     iteration = 0
     while going and (trips is None or iteration < trips):
         inputs = [np.array(iteration, np.int64), np.array(True), *carried, *captures]
         results = body.run(_shaped(body, inputs))
-        going = bool(_scalar(results[0]))
+        going = bool(_scalar(results[0], step, "the condition its body gives"))
         carried = results[1 : 1 + count]
         for rows, row in zip(scanned, results[1 + count :], strict=True):
             rows.append(row)
         iteration += 1
     specs = _yield_specs(body)[1 + count :]
-    return [*_own(carried, args), *(_stack(r, s, 0, False) for r, s in zip(scanned, specs, strict=True))]
+    stacked = (_stack(r, s, 0, False, step.origin) for r, s in zip(scanned, specs, strict=True))
+    return [*_own(carried, args), *stacked]
 
 
 def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
@@ -48,7 +50,7 @@ def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     captures = list(args[count + inputs :])
     lengths = {a.shape[0] for a in scanned}
     if len(lengths) != 1:
-        raise ModelError(f"Scan: the scanned inputs have different lengths {sorted(lengths)}")
+        raise InputError(f"{step.origin}: the scanned inputs have different lengths {sorted(lengths)}")
     rows: list[list[Any]] = [[] for _ in body.program.block.yields[count:]]
     for i in range(lengths.pop()):
         slices = [np.array(a[i], order="C") for a in scanned]
@@ -58,7 +60,7 @@ def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
             column.append(row)
     specs = _yield_specs(body)[count:]
     stacked = [
-        _stack(column, spec, axis, bool(reverse))
+        _stack(column, spec, axis, bool(reverse), step.origin)
         for column, spec, axis, reverse in zip(
             rows, specs, step.output_axes, step.output_reverse, strict=True
         )
@@ -66,8 +68,8 @@ def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     return [*_own(states, args), *stacked]
 
 
-def _scalar(value: Any) -> Any:
-    return np.asarray(value).reshape(-1)[0].item()
+def _scalar(value: Any, step: LoopStep, what: str) -> Any:
+    return only_element(value, step.origin, what).item()
 
 
 def _shaped(body: PlanTree, inputs: list[Any]) -> list[Any]:
@@ -90,12 +92,16 @@ def _own(values: Sequence[Any], args: Sequence[Any]) -> list[Any]:
     return [np.array(v) if id(v) in given and is_array(v) else v for v in values]
 
 
-def _stack(rows: list[Any], spec: Spec, axis: int, reverse: bool) -> Any:
+def _stack(rows: list[Any], spec: Spec, axis: int, reverse: bool, origin: str) -> Any:
     if not rows:
         shape = () if spec.shape is None else tuple(0 if d == DYNAMIC else d for d in spec.shape)
         empty = np.empty((0, *shape), numpy_dtype(spec.dtype))
         return np.array(np.moveaxis(empty, 0, axis), order="C")
     if not is_array(rows[0]):
         return rows
+    odd = next((r for r in rows if r.shape != rows[0].shape), None)
+    if odd is not None:
+        shapes = f"{list(rows[0].shape)} in the first iteration and {list(odd.shape)} in another"
+        raise InputError(f"{origin}: a scan output has shape {shapes}; they must agree to be stacked")
     stacked = np.stack(rows[::-1] if reverse else rows)
     return np.array(np.moveaxis(stacked, 0, axis), order="C") if axis else stacked

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from onnxloom.errors import InputError
 from onnxloom.lowering.plan.fill import Filler
 from onnxloom.lowering.plan.memo import Memo, contents
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep, is_array
+from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
 from onnxloom.lowering.runtime.instance import LARGE, Executor, aligned_array, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
@@ -92,7 +94,10 @@ class PlanTree:
                 )
             instance = take(node, executor)
             instance.run(cells)
+            failure = instance.failure() if node.checks else None
             give_back(node, instance)
+            if failure is not None:
+                raise InputError(failure)
             end = node.end
             if isinstance(end, ReturnEnd):
                 return self._results(end.results, cells)
@@ -102,7 +107,7 @@ class PlanTree:
         if isinstance(end, ValueEnd):
             found = end.fetch(cells)
             if end.branch:
-                found = np.array(bool(np.asarray(found).reshape(-1)[0]))
+                found = np.array(bool(only_element(found, end.origin, "its condition")))
                 self.engine.on_host("If", "its condition is known only while running")
             key: Any = contents(found) if is_array(found) else repr(found)
             results = [found]

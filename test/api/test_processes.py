@@ -83,6 +83,32 @@ def test_a_shape_the_stored_plan_does_not_know(model_file: Path, tmp_path: Path)
     assert warm[0] == cold[0]
 
 
+GATHER = """
+import sys, numpy as np, onnxloom
+s = onnxloom.compile({path!r})
+x = np.arange(3, dtype=np.float32)
+print(s(x, np.array([2, 0]))[0].tolist())
+try:
+    print(s(x, np.array([2, 3])))
+except onnxloom.InputError as error:
+    print(error)
+print([m for m in ("onnx", "xdsl", "numba") if m in sys.modules])
+"""
+
+
+def test_a_second_process_still_checks_indices(tmp_path: Path) -> None:
+    path = tmp_path / "gather.onnx"
+    proto = model_of("agraph (float[N] x, int64[K] i) => (float[K] y) { y = Gather(x, i) }")
+    proto.graph.node[0].name = "pick"
+    onnx.save(proto, path)
+    python(GATHER.format(path=str(path)), tmp_path)
+    assert python(GATHER.format(path=str(path)), tmp_path).splitlines() == [
+        "[2.0, 0.0]",
+        'Gather "pick": index 3 is out of range for a dim of 3',
+        "[]",
+    ]
+
+
 def test_a_damaged_entry_is_compiled_again(model_file: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = python(RUN.format(path=str(model_file), rows=3), cache).split()[0]

@@ -12,6 +12,7 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, str_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -113,6 +114,9 @@ def _mapped_pad(
     mode: str,
 ) -> SSAValue:
     rank, word = len(dims), word_type(data.type)
+    for d, size in enumerate(dims):
+        message = f"mode {mode!r} has nothing to repeat along dim {d}, which is 0"
+        refuse_empty(builder, builder.dim(data, d), message, unless=size)
     k = KernelBody(f"pad_{mode}", [word], [word], 3 * rank)
     out, source, pads = k.sizes[:rank], k.sizes[rank : 2 * rank], k.sizes[2 * rank :]
 

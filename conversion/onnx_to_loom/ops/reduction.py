@@ -18,6 +18,7 @@ from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.reducing import Reduction, reduce_axes, row_reduction
 from onnxloom.conversion.onnx_to_loom.reductions import arg_extreme, reduction
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 
@@ -37,6 +38,13 @@ def result_dims(builder: KernelBuilder, source: SSAValue, axes: set[int], keepdi
     return [one if d in axes else size for d, size in enumerate(dims) if keepdims or d not in axes]
 
 
+def _place(axis: int, rank: int) -> int:
+    """The axis counted from the front. Raises Declined if there is no such dim (the host step says so)."""
+    if not -max(rank, 1) <= axis < max(rank, 1):
+        raise Declined(f"axis {axis} is out of range for a tensor of {rank} dims")
+    return axis % max(rank, 1)
+
+
 def lower_reduce(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
     """Reduce*: axes as a constant, or as an operand read at plan time."""
     data, axes = [*inputs, None][:2]
@@ -48,7 +56,7 @@ def lower_reduce(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Seque
     rule = reduction(op.name.removeprefix("onnx."), ranked(data.type, "the operand").element_type)
     constant = None if axes is None else program_constant(axes)
     if axes is None or constant is not None:
-        listed = [] if constant is None else [int(a) % rank for a in constant.reshape(-1)]
+        listed = [] if constant is None else [_place(int(a), rank) for a in constant.reshape(-1)]
         chosen = set(listed) if listed or noop else set(range(rank))
         if not chosen and isinstance(op, _IDENTITIES):
             return [data]
@@ -78,12 +86,14 @@ def lower_arg(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence
     assert data is not None
     type_ = ranked(op.results[0].type, "the result")
     rank = rank_of(data)
-    axis = int_attr(op, "axis", 0) % max(rank, 1)
+    axis = _place(int_attr(op, "axis", 0), rank)
     rule = arg_extreme(
         ranked(data.type, "the operand").element_type,
         largest=isinstance(op, onnx.ArgMaxOp),
         last=bool(int_attr(op, "select_last_index", 0)),
     )
+    if rank:
+        refuse_empty(builder, builder.dim(data, axis), f"axis {axis} has no elements to choose from")
     dims = result_dims(builder, data, {axis}, bool(int_attr(op, "keepdims", 1)))
     return [reduce_axes(builder, rule, data, {axis}, type_, exact_dims(builder, type_, dims))]
 

@@ -9,6 +9,8 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 from text_models import compiled, model_of
 
+from onnxloom.errors import InputError
+
 pytestmark = pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
 
 LOOP = """agraph (int64 m, float[N] x, float[N] w) => (float[N] last, float[T, N] all) {
@@ -104,3 +106,45 @@ def test_a_sequence_grows_in_a_loop() -> None:
     x = np.array([1.0, 2.0], np.float32)
     (got,) = compiled(graph)(np.array(3), x)
     assert [list(v) for v in got] == [[1, 2], [2, 3], [3, 4]]
+
+
+def test_scan_outputs_of_different_shapes_cannot_be_stacked() -> None:
+    model = compiled("""agraph (int64 m) => (float[T, K] y) {
+        y = Loop(m, , ) <body = b (int64 i, bool g) => (bool go, float[Q] o) {
+            go = Identity(g)
+            one = Constant <value_ints = [1]> ()
+            k = Add(i, one)
+            s = Constant <value_float = 1.0> ()
+            o = Expand(s, k)
+        }>
+    }""")
+    assert model(np.array(1))[0].shape == (1, 1)
+    with pytest.raises(InputError, match=r"^Loop: a scan output has shape \[1\] .* and \[2\] in another"):
+        model(np.array(3))
+
+
+IF = """agraph (bool[K] c, float[N] x) => (float[N] y) {
+    y = If(c) <then_branch = t () => (float[N] t1) { t1 = Neg(x) },
+               else_branch = e () => (float[N] e1) { e1 = Relu(x) }>
+}"""
+
+
+@pytest.mark.parametrize("condition", [[], [True, False]])
+def test_the_condition_of_an_if_is_one_element(condition: list[bool]) -> None:
+    model = compiled(IF)
+    x = np.array([1, -2], np.float32)
+    np.testing.assert_array_equal(model(np.array([False]), x)[0], [1, 0])
+    with pytest.raises(InputError, match=rf"^If: its condition has shape \[{len(condition)}\]"):
+        model(np.array(condition, bool), x)
+
+
+def test_a_trip_count_is_one_element() -> None:
+    model = compiled("""agraph (int64[K] m, float[N] x) => (float[N] y) {
+        y = Loop(m, , x) <body = b (int64 i, bool g, float[N] v) => (bool go, float[N] o) {
+            go = Identity(g)
+            o = Add(v, v)
+        }>
+    }""")
+    np.testing.assert_array_equal(model(np.array([2]), np.ones(2, np.float32))[0], [4, 4])
+    with pytest.raises(InputError, match=r"^Loop: its trip count has shape \[2\]"):
+        model(np.array([2, 3]), np.ones(2, np.float32))
