@@ -58,13 +58,16 @@ class Filler:
         self._constant_values: dict[Slot, Value] = {}
 
     def root(self, args: Sequence[Any]) -> Node:
-        """The first node of the plan for arguments of these shapes; contents are not looked at."""
-        env: dict[Slot, Value | int] = {}
-        for cell, (slot, arg) in enumerate(zip(self.program.args, args, strict=True)):
-            env[slot] = _observed(arg, cell)
+        """The first node of the plan for arguments of these shapes; contents are not looked at.
+
+        Raises:
+            ModelError: an argument is not of the type that the program declares (as loop bodies may).
+        """
         block = self.program.block
-        frame = Frame(block, 0, self.program.args, ())
-        return Walk(self, State((frame,), env, len(args), 0, len(block.steps))).node()
+        walk = Walk(self, State((Frame(block, 0, (), ()),), {}, len(args), 0, len(block.steps)))
+        for cell, (slot, arg) in enumerate(zip(self.program.args, args, strict=True)):
+            walk.bind(slot, _observed(arg, cell))
+        return walk.node()
 
     def after_value(self, node: Node, contents: Any) -> Node:
         """The child of a node that ended with a value whose contents are `contents`."""
