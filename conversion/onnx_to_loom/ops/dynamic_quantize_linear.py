@@ -1,56 +1,22 @@
-"""DynamicQuantizeLinear as one kernel: the range of all elements with 0, then each as a level of it."""
+"""DynamicQuantizeLinear as one kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.dynamic_quantization import build_dynamic_quantization
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.semantics.conversion import float_to_int
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
-
-LEVELS = 255
 
 
 @lowering(onnx.DynamicQuantizeLinearOp)
 def lower_dynamic_quantize_linear(
     op: Operation, inputs: Inputs, builder: KernelBuilder
 ) -> Sequence[SSAValue]:
-    """Levels, scale and zero point; the scale of nothing but zeros is 1."""
+    """Levels, scale and zero point."""
     (x,) = inputs
     assert x is not None
-    types = [result.type for result in op.results]
-    dims = builder.dims(x)
-    k = builder.kernel("dynamic_quantize_linear", [x], types, 1)
-    s = k.scalars
-    (count,) = k.sizes
-    zero, first = s.const(0.0, f32), k.index(0)
-
-    def wider(j: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
-        value = k.load(k.ins[0], j)
-        return [s.minimum(acc[0], value), s.maximum(acc[1], value)]
-
-    low, high = k.reduce(count, [zero, zero], wider)
-    span = s.sub(high, low)
-    flat = s.cmp("eq", span, zero)
-    scale = s.select(flat, s.const(1.0, f32), s.divf(span, s.const(LEVELS, f32)))
-    zero_point = _clamped(s, s.unary(xmath.RoundEvenOp, s.divf(s.neg(low), scale)))
-    k.store(scale, k.outs[1], first)
-    k.store(float_to_int(s, zero_point, i8, True), k.outs[2], first)
-    with k.loop(count, parallel=True) as j:
-        level = s.unary(xmath.RoundEvenOp, s.divf(k.load(k.ins[0], j), scale))
-        k.store(float_to_int(s, _clamped(s, s.add(level, zero_point)), i8, True), k.outs[0], j)
-    outs = [builder.empty(types[0], dims), *(builder.empty(t, []) for t in types[1:])]
-    return builder.launch(k, [x], outs, [builder.multiply(dims)])
-
-
-def _clamped(s: Scalars, x: Scalar) -> Scalar:
-    """Within the levels; NaN is the lowest."""
-    lowest, highest = s.const(0.0, f32), s.const(LEVELS, f32)
-    x = s.select(s.cmp("gt", x, lowest), x, lowest)
-    return s.select(s.cmp("lt", x, highest), x, highest)
+    return build_dynamic_quantization(builder, x)

@@ -54,12 +54,16 @@ class Model:
     def proto(self) -> onnx.ModelProto:
         """The model."""
         outputs = [
-            helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None)
+            # onnx infers the type of results of its own ops.
+            helper.make_tensor_value_info(
+                name, TensorProto.FLOAT if node.domain else TensorProto.UNDEFINED, None
+            )
             for node in self.nodes
             for name in node.output
         ]
         graph = helper.make_graph(self.nodes, "products", self.inputs, outputs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=9)
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
         return onnx.shape_inference.infer_shapes(model)
 
     def run(self) -> list[Array]:
@@ -267,3 +271,22 @@ def test_dynamic_quantize_linear() -> None:
     for want, got in zip(model.reference(), model.run(), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
+
+
+def test_scaled_to_floats() -> None:
+    rng = np.random.default_rng(6)
+    model = Model()
+    for index, (m, k, n) in enumerate([(5, 7, 9), (1, 64, 50), (17, 33, 49)]):
+        several = (n,) if index != 1 else ()
+        a, b = levels(rng, (2, m, k), np.uint8), levels(rng, (k, n), np.int8)
+        b_scale = rng.uniform(0.01, 0.03, several).astype(np.float32)
+        right = [model.tensor(b), model.tensor(b_scale)]
+        zero = model.tensor(levels(rng, several, np.int8)) if index else ""
+        bias = model.tensor(rng.standard_normal(n).astype(np.float32)) if index < 2 else ""
+        left = [model.tensor(a, False), right[0], model.tensor(np.float32(0.02)), right[1]]
+        names = [*left, model.tensor(np.uint8(9)), zero, bias]
+        model.node("MatMulIntegerToFloat", names, domain="com.microsoft")
+        x = model.tensor(rng.standard_normal((m, k)).astype(np.float32), False)
+        model.node("DynamicQuantizeMatMul", [x, *right, zero, bias], domain="com.microsoft")
+    for want, got in zip(model.reference(), model.run(), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-5 * np.abs(want).max())
