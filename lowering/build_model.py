@@ -41,7 +41,7 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
         verify_module(source)
         return source.clone()
     if isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir":
-        return load_module(Path(cast(str, source)))
+        return load_module(Path(cast(str, source)), options.external_data_dirs)
     from onnxloom.conversion.onnx_import import import_model
 
     return import_model(cast(Any, source), external_data_dirs=options.external_data_dirs)

@@ -71,8 +71,14 @@ def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
 
 
 def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions()) -> CompiledModel:
-    """A model from a module in the onnx or loom dialect. The module is not changed."""
+    """A model from a module in the onnx or loom dialect. The module is not changed.
+
+    Raises:
+        ModelError: the module breaks a rule of the IR, or has an op that nothing here can run.
+    """
+    from onnxloom.dialects.verify_module import verify_module
     from onnxloom.lowering.build_model import artifact_of_module
     from onnxloom.lowering.load_model import load_artifact
 
+    verify_module(module)
     return load_artifact(artifact_of_module(module.clone(), options))

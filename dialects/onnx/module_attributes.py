@@ -7,7 +7,7 @@ that anybody wrote is checked here once, so that none of them has to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
@@ -74,16 +74,17 @@ def metadata(module: ModuleOp) -> Iterator[tuple[str, str]]:
     found = module.attributes.get("onnx.metadata")
     if found is None:
         return
-    rows = cast(ArrayAttr[Attribute], found).data if isinstance(found, ArrayAttr) else (found,)
+    rows: Sequence[Attribute] = (found,)
+    if isinstance(found, ArrayAttr):
+        rows = cast(ArrayAttr[Attribute], found).data
     for row in rows:
         texts = cast(ArrayAttr[Attribute], row).data if isinstance(row, ArrayAttr) else ()
         match texts:
             case (StringAttr() as key, StringAttr() as value):
                 yield key.data, value.data
             case _:
-                raise ModelError(
-                    f'module attribute onnx.metadata holds {_shown(row)}; expected ["key", "value"]'
-                )
+                shown = _shown(cast(Attribute, row))
+                raise ModelError(f'module attribute onnx.metadata holds {shown}; expected ["key", "value"]')
 
 
 def dim_names(attributes: Mapping[str, Attribute]) -> dict[int, str]:
@@ -150,10 +151,9 @@ def _expect_text(found: Attribute | None, what: str) -> None:
 
 
 def _expect_number(found: Attribute | None, what: str) -> None:
-    if found is None:
-        return
-    if not isinstance(found, IntegerAttr) or not -_LARGEST <= cast(IntegerAttr, found).value.data <= _LARGEST:
-        raise ModelError(f"{what} is {_shown(found)}; expected a 64-bit number")
+    number = cast(IntegerAttr, found).value.data if isinstance(found, IntegerAttr) else None
+    if found is not None and (number is None or abs(number) > _LARGEST):
+        raise ModelError(f"{what} is {_shown(cast(Attribute, found))}; expected a 64-bit number")
 
 
 def _is_number(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -16,6 +17,7 @@ from onnxloom.dialects.onnx.attributes import decode
 from onnxloom.dialects.onnx.parser import OnnxParser
 from onnxloom.dialects.onnx.printer import OnnxPrinter
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.onnx.weights_source import weights_source
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError
 
@@ -70,8 +72,11 @@ def parse_module(source: str | Path, ctx: Context | None = None, *, filename: st
         raise ModelError(f"{filename or '<string>'}: regions or types nest too deeply") from None
 
 
-def load_module(path: Path) -> ModuleOp:
-    """The module in a file, checked to be valid. Raises ModelError in one line that names the file."""
+def load_module(path: Path, weights_dirs: Sequence[str | Path] = ()) -> ModuleOp:
+    """The module in a file, checked to be valid. Raises ModelError in one line that names the file.
+
+    Its weights may lie in its own folder and in `weights_dirs`.
+    """
     try:
         data = path.read_bytes()
         text = data.decode()
@@ -80,7 +85,8 @@ def load_module(path: Path) -> ModuleOp:
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
         raise ModelError(f"{path}:{line}: is not UTF-8 text; expected IR") from None
-    module = parse_module(text, filename=str(path))
+    with weights_source(*weights_dirs):
+        module = parse_module(text, filename=str(path))
     try:
         verify_module(module)
     except ModelError as error:

@@ -45,8 +45,11 @@ class WeightsPlace:
 
     file: str
     key: Key
-    folders: tuple[str, ...] = field(default=(), compare=False)
-    """Folders and files to look for `file` in, besides the working directory."""
+    folders: tuple[str, ...] | None = field(default=None, compare=False)
+    """Folders and files that `file` may be read from; None when this process named the file itself."""
+
+    is_from_file: bool = field(default=False, compare=False)
+    """Whether the key stood in a text file, whose folder is the first of `folders`."""
 
     digest: str | None = field(default=None, compare=False)
     """SHA-256 the data must have, when the text gave one."""
@@ -219,7 +222,8 @@ class WeightsAttr(TypedAttribute):
             digest = _parse_digest(parser)
             parser.parse_punctuation(":")
             tensor_type = parser.parse_type()
-        place = WeightsPlace(file, key, search_path(parser.lexer.input.name), digest)
+        folders, is_from_file = search_path(parser.lexer.input.name)
+        place = WeightsPlace(file, key, folders, is_from_file, digest)
         return [WeightsReference(Weights(None, place)), tensor_type]
 
 

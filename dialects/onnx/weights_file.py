@@ -28,10 +28,14 @@ class WeightsWriter:
     """Writes arrays to a weights file, equal ones once; a context manager.
 
     The file takes its name when all is written: an older one of that name may be in use until then.
+    Only a weights file gives way to it: any other might be a model, or hold the data of one.
     """
 
     def __init__(self, path: str | Path) -> None:
+        """Raises ModelError when a file of another kind has that name."""
         self.path = Path(path)
+        if self.path.is_file() and not _is_weights_file(self.path):
+            raise ModelError(f"{path} is there and is no weights file: it is not replaced by one")
         self._file = OutputFile(self.path)
         self._file.write(MAGIC)
         self._end = len(MAGIC)
@@ -70,6 +74,13 @@ class WeightsWriter:
             self.close()
         else:
             self.discard()
+
+
+def _is_weights_file(path: Path) -> bool:
+    """Whether the file holds weights of ours, or nothing yet."""
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC))
+    return start in (b"", MAGIC)
 
 
 def read_range(path: Path, key: tuple[int, int], tensor_type: AnyTensor) -> Array:

@@ -1,12 +1,16 @@
 """How is the key of a weight resolved to its data?
 
-A file is looked for beside the text that names it, in the working directory, and in the folders or
-files given by `weights_source`.
+Text may name any file, so the same holds as for the external data of a model: a file is read when it
+lies, symbolic links followed, in the folder of the text file that names it, or in a folder given by
+`weights_source`. For text that is no file (stdin, a string) the working directory stands in. A path that
+none of these contains is refused; a file of its name in one of them is taken for it.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
+import stat
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,12 +35,15 @@ _IN_MEMORY: weakref.WeakValueDictionary[str, Array] = weakref.WeakValueDictionar
 _PROCESS: Final = secrets.token_hex(4)
 _SERIAL: Final = count(1)
 
+_MAX_FILE: Final = 4096
+_ALLOW: Final = "--weights-dir (external_data_dirs= of compile) allows more folders"
+
 _SOURCES: ContextVar[tuple[str, ...]] = ContextVar("weights_sources", default=())
 
 
 @contextmanager
 def weights_source(*paths: str | Path) -> Generator[None, None, None]:
-    """Text parsed inside may find its weights in these folders or files too."""
+    """Text parsed inside may read its weights from these folders or files too."""
     token = _SOURCES.set((*_SOURCES.get(), *(str(path) for path in paths)))
     try:
         yield
@@ -44,11 +51,12 @@ def weights_source(*paths: str | Path) -> Generator[None, None, None]:
         _SOURCES.reset(token)
 
 
-def search_path(text_file: str) -> tuple[str, ...]:
-    """Where weights named in that text file are looked for."""
+def search_path(text_file: str) -> tuple[tuple[str, ...], bool]:
+    """Folders and files that weights named in that text may be read from; whether the text is a file."""
     path = Path(text_file)
-    beside = (str(path.resolve().parent),) if path.is_file() else ()
-    return (*beside, *_SOURCES.get())
+    is_file = path.is_file()
+    own = str(path.resolve().parent) if is_file else os.getcwd()
+    return (own, *_SOURCES.get()), is_file
 
 
 def place_in_memory(weights: Weights) -> WeightsPlace:
@@ -88,25 +96,53 @@ def _from_memory(place: WeightsPlace) -> Array:
 
 
 def find_file(place: WeightsPlace) -> Path:
-    """The file of a key. Raises ModelError when it is not there."""
-    for candidate in _candidates(place.file, place.folders):
-        if candidate.is_file():
-            return candidate
-    raise ModelError(f"weights {place.key} are in {place.file}, which is not there")
+    """The file of a key, symbolic links followed. Raises ModelError when it is not there or not allowed."""
+    if place.folders is None:  # made by this process, not read from a text
+        return _regular(Path(place.file), place)
+    if place.file == "" or "\0" in place.file or len(place.file) > _MAX_FILE:
+        raise ModelError(f"weights {place.key} are in a file of no possible name")
+    roots = [Path(os.path.realpath(root)) for root in place.folders]
+    outside = False
+    for candidate in _candidates(place.file, roots):
+        path = Path(os.path.realpath(candidate))
+        holders = [index for index, root in enumerate(roots) if path.is_relative_to(root)]
+        if not holders:
+            outside = outside or os.path.lexists(candidate)
+        elif os.path.exists(path):
+            # In the folder of the text a file is read because of where it lies, not because somebody asked.
+            return _regular(path, place, one_name=place.is_from_file and holders == [0])
+    if outside or os.path.isabs(place.file):
+        raise ModelError(
+            f"weights {place.key} are in {place.file}, outside the folders that may be read; {_ALLOW}"
+        )
+    raise ModelError(f"weights {place.key} are in {place.file}, which is not there; {_ALLOW}")
 
 
-def _candidates(file: str, folders: Sequence[str]) -> Iterator[Path]:
+def _candidates(file: str, roots: Sequence[Path]) -> Iterator[Path]:
+    """A path that leads out of a folder is tried all the same: it may lead into another that is allowed."""
     path = Path(file)
-    if path.is_absolute():
-        yield path
-    for folder in ("", *folders):
-        source = Path(folder)
-        if folder and source.is_file():
-            if source.name == path.name:
-                yield source
+    for root in roots:
+        if root.is_file():
+            if root.name == path.name:
+                yield root
             continue
-        yield source / path
-        yield source / path.name
+        yield root / path  # the path itself, if it is absolute
+    for root in roots:
+        if not root.is_file():
+            yield root / path.name
+
+
+def _regular(path: Path, place: WeightsPlace, *, one_name: bool = False) -> Path:
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "has no possible name"
+        raise ModelError(f"weights {place.key} are in {place.file}, which is not there: {reason}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError(f"weights {place.key} are in {place.file}, which is not a regular file")
+    if one_name and status.st_nlink > 1:
+        raise ModelError(f"weights {place.key} are in {place.file}, which is a hard link; {_ALLOW}")
+    return path
 
 
 def _fitting(array: Array, place: WeightsPlace, tensor_type: AnyTensor) -> Array:

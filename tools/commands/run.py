@@ -72,8 +72,8 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
-        "--external-data-dir", action="append", default=[], metavar="DIR",
-        help="also read external weights from there",
+        "--external-data-dir", "--weights-dir", action="append", default=[], metavar="DIR",
+        help="also read weights from there (default: from the folder of the model only)",
     )  # fmt: skip
 
 

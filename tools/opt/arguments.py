@@ -61,6 +61,14 @@ def _input_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
         metavar="PATH",
         help="Python file with fusion kinds (repeatable)",
     )
+    group.add_argument(
+        "--weights-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="weights may be read from there too (repeatable; default: the folder of the input file, "
+        "for stdin the working directory)",
+    )
     group.add_argument("--allow-unregistered-dialect", action="store_true", help="accept ops nobody declared")
     group.add_argument(
         "--no-implicit-module", action="store_true", help="the input must spell its builtin.module itself"

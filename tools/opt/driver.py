@@ -16,12 +16,13 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from onnxloom import universe
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.onnx.weights_source import weights_source
 from onnxloom.errors import PassError
 from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
 from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
-from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weights_out
+from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weights_out, check_weights_read
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 from onnxloom.tools.streams import complain
 
@@ -169,6 +170,7 @@ class OnnxloomOpt(xDSLOptMain):
         self._places = source.Places()
         try:
             module, self._places = self._read(chunk)
+            check_weights_read(self.args.weights_out, module)
             if not self.args.trust:
                 verify(module)
             self.runner.run(self.ctx, module)
@@ -200,7 +202,8 @@ class OnnxloomOpt(xDSLOptMain):
         if spec is None and source.is_onnx(chunk):
             spec = pass_specs.parse_one("onnx", "frontend")
         if spec is None or spec.name == "mlir":
-            return source.parse(chunk, self.ctx, implicit_module=not self.args.no_implicit_module)
+            with weights_source(*self.args.weights_dir):
+                return source.parse(chunk, self.ctx, implicit_module=not self.args.no_implicit_module)
         factory: Callable[[], Any] = pass_specs.look_up(spec.name, self.available_frontends, "frontend")
         frontend = pass_specs.build(spec, factory(), "frontend")
         return frontend.parse(self.ctx, _stream(chunk), chunk.name), source.Places()

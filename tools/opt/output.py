@@ -16,7 +16,9 @@ from xdsl.ir import Attribute
 from onnxloom.dialects.onnx.text import OnnxPrinter
 from onnxloom.dialects.onnx.weights import WeightsAttr, weights_attr
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
+from onnxloom.dialects.onnx.weights_source import find_file
 from onnxloom.dialects.output_file import OutputFile
+from onnxloom.errors import ModelError
 from onnxloom.tools.failures import UsageError
 
 
@@ -29,6 +31,21 @@ def check_weights_out(weights_out: str | None, source: str | None, output: str |
             raise UsageError(f"--weights-out {weights_out} is the input; expected another file")
     if output is not None and os.path.realpath(weights_out) == os.path.realpath(output):
         raise UsageError(f"--weights-out {weights_out} is the output too; expected another file")
+
+
+def check_weights_read(weights_out: str | None, module: ModuleOp) -> None:
+    """Nor over a file that keys in the text name: other texts may name it too. Raises UsageError."""
+    if weights_out is None or not os.path.exists(weights_out):
+        return
+    for op in module.walk():
+        for attr in (*op.properties.values(), *op.attributes.values()):
+            if not isinstance(attr, WeightsAttr) or attr.place is None or attr.place.folders is None:
+                continue
+            with suppress(ModelError, OSError):
+                if find_file(attr.place).samefile(weights_out):
+                    raise UsageError(
+                        f"--weights-out {weights_out} holds weights of the input; expected another file"
+                    )
 
 
 @runtime_checkable

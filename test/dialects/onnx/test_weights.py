@@ -134,19 +134,29 @@ def test_weights_in_memory_go_to_a_weights_file(tmp_path: Path):
         same = writer.add(W.copy())
     assert f'#onnx.weights<"{path}", [64, 1024] : tensor<16x16xf32>>' in text
     assert same.key == (64, 1024)
-    value = value_in(parse_module(text))
+    with weights_source(tmp_path):
+        value = value_in(parse_module(text))
     assert (value == W).all()
     assert not value.flags.writeable
 
 
 def test_a_weights_file_is_not_replaced_before_the_next_is_complete(tmp_path: Path):
     path = tmp_path / "out.weights"
-    path.write_bytes(b"old")
+    path.write_bytes(MAGIC + b"old")
     with pytest.raises(RuntimeError), WeightsWriter(path) as writer:
         writer.add(W)
         raise RuntimeError
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == MAGIC + b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.weights"]
+
+
+@pytest.mark.parametrize("content", [b"old", MAGIC[:-1], b"onnxloom weights 2\n".ljust(64, b"\0")])
+def test_a_file_of_another_kind_is_never_replaced(tmp_path: Path, content: bytes):
+    path = tmp_path / "out.weights"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match="is no weights file"):
+        WeightsWriter(path)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("key", [(0, 16), (64, 15), (64, 1 << 40), (1 << 40, 16)])
@@ -154,8 +164,10 @@ def test_range_outside_a_weights_file_is_refused(tmp_path: Path, key: tuple[int,
     path = tmp_path / "w.weights"
     path.write_bytes(MAGIC + b"\0" * 32)
     attr = f'#onnx.weights<"{path}", [{key[0]}, {key[1]}] : tensor<4xf32>>'
-    with pytest.raises(ModelError, match="w.weights"):
-        value_in(parse_module(constant(attr)))
+    with weights_source(tmp_path):
+        module = parse_module(constant(attr))
+    with pytest.raises(ModelError, match="bytes"):
+        value_in(module)
 
 
 def test_elided_weights_print_without_data_and_parse():
