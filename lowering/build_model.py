@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, Unranked
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from onnxloom.conversion.onnx_import.overridable import OVERRIDABLE
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
-from onnxloom.dialects import loom
+from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
 from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module
@@ -22,7 +23,8 @@ from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.plan.build import build_program
 from onnxloom.lowering.plan.fold import drop_unused
 from onnxloom.lowering.plan.memo import Memo
-from onnxloom.lowering.plan.program import Constants, HostStep, Step, walk_steps
+from onnxloom.lowering.plan.program import Constants, HostStep, Spec, Step, walk_steps
+from onnxloom.lowering.plan.specs import spec_of
 from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pipelines import FusionOptions, pipeline
@@ -44,7 +46,9 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
         return load_module(Path(cast(str, source)), options.external_data_dirs)
     from onnxloom.conversion.onnx_import import import_model
 
-    return import_model(cast(Any, source), external_data_dirs=options.external_data_dirs)
+    return import_model(
+        cast(Any, source), external_data_dirs=options.external_data_dirs, overridden=options.overridden
+    )
 
 
 def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
@@ -52,6 +56,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     context = make_context()
     metadata, opsets = _metadata(module), opset_imports(module)
     result_dims = _result_dims(module)
+    overridable = _overridable(module)
     _report(options, 1)
     fused: tuple[tuple[str, str], ...] = ()
     if not _has_program(module):
@@ -84,6 +89,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
         notes,
         fused,
         _open_ranks(programs[0]),
+        overridable,
     )
 
 
@@ -174,6 +180,15 @@ def _metadata(module: ModuleOp) -> ModelMetadata:
         version=cast(Any, version).value.data if version is not None else 0,
         custom_metadata_map=custom,
     )
+
+
+def _overridable(module: ModuleOp) -> tuple[tuple[str, Spec], ...]:
+    """Name and type of each input that has a default value in the model."""
+    constants = [
+        op for op in module.walk() if isinstance(op, onnx.ConstantOp) and OVERRIDABLE in op.attributes
+    ]
+    named = [(op.attributes.get("onnx_node_name"), op.attributes[OVERRIDABLE]) for op in constants]
+    return tuple((name.data, spec_of(type_)) for name, type_ in named if isinstance(name, StringAttr))
 
 
 def _result_dims(module: ModuleOp) -> list[list[str]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from onnxloom.lowering.runtime.model import CompiledModel
 
@@ -37,6 +39,8 @@ class CompileOptions:
     """Folders besides the model's own that external data may lie in."""
     input_shapes: tuple[tuple[int, ...], ...] | None = None
     """Shapes of all inputs, in order, if the model is compiled for these only."""
+    overridden: tuple[str, ...] = ()
+    """Inputs with a default value in the model that are taken from the caller."""
     progress: Progress | None = field(default=None, compare=False)
 
 
@@ -52,6 +56,8 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
     model = _compile_once(source, options)
     if model.artifact.open_ranks and options.input_shapes is None and not hasattr(source, "read"):
         model.specialize = lambda shapes: _compile_once(source, replace(options, input_shapes=shapes))
+    if model.artifact.overridable and _is_onnx(source):
+        model.compile_overriding = lambda names: compile_model(source, replace(options, overridden=names))
     return model
 
 
@@ -68,6 +74,13 @@ def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
     artifact = build_artifact(source, options)
     after = None if cache is None else cache.save
     return load_artifact(artifact, after_run=after)
+
+
+def _is_onnx(source: Any) -> bool:
+    """Whether a model can be imported from there once more (a stream was read, and IR states types)."""
+    if isinstance(source, str | os.PathLike):
+        return Path(cast(Any, source)).suffix != ".mlir"
+    return isinstance(source, bytes | bytearray | memoryview) or hasattr(source, "graph")
 
 
 def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions()) -> CompiledModel:

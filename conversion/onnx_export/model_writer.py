@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Block, Operation
 
 from onnxloom.conversion.onnx_export.names import Names
 from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
+from onnxloom.conversion.onnx_import.overridable import OVERRIDABLE
 from onnxloom.conversion.onnx_import.signature import signature
 from onnxloom.dialects import onnx
 from onnxloom.errors import PassError
@@ -21,6 +22,8 @@ class ModelWriter(NodeWriter):
         self.constants = constants
         self.types = types
         self.has_old_trees = False
+        self.overridable: dict[str, Attribute] = {}
+        """Inputs with a default value: name and type."""
 
     def write_graph(self, graph: GraphProto, block: Block, name: str) -> None:
         super().write_graph(graph, block, name)
@@ -67,3 +70,5 @@ class ModelWriter(NodeWriter):
         self.constants[name] = value
         self.types[name] = op.output.type
         graph.initializer.add(name=name)
+        if OVERRIDABLE in op.attributes:
+            self.overridable[name] = op.attributes[OVERRIDABLE]

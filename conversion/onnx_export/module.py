@@ -111,6 +111,9 @@ class _Exporter:
         for name in self.added:
             model.graph.initializer.add(name=name)
         keep_initializers(model.graph, read)
+        for tensor in model.graph.initializer:
+            if tensor.name in self.writer.overridable:
+                model.graph.input.append(value_info(tensor.name, self.writer.overridable[tensor.name]))
         return Exported(model, {name: value for name, value in self.constants.items() if name in read})
 
     def _graph(self) -> GraphProto:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -11,21 +11,31 @@ from onnxloom.conversion.onnx_import.source import Source, load
 from onnxloom.errors import ModelError
 
 
-def import_model(source: Source, *, external_data_dirs: Sequence[str | os.PathLike[str]] = ()) -> ModuleOp:
+def import_model(
+    source: Source,
+    *,
+    external_data_dirs: Sequence[str | os.PathLike[str]] = (),
+    overridden: Collection[str] = (),
+) -> ModuleOp:
     """A module with `func.func @main_graph` from a path, bytes, an open file, or a `ModelProto`.
 
     Every op is at its latest version, functions are inlined, weights are views of the source. Files
     of external data are read from the model's own folder and from `external_data_dirs` only.
+
+    An input that has an initializer (its default value) is a constant with the attribute
+    `onnx_overridable`, which holds the type of the input; the inputs in `overridden` stay inputs.
     Raises ModelError or UnsupportedOpError, in one line that names file and node.
     """
     from xdsl.utils.exceptions import VerifyException
 
     from onnxloom.conversion.onnx_import.module import build_module
+    from onnxloom.conversion.onnx_import.overridable import drop_defaults
     from onnxloom.conversion.onnx_import.text_check import check_text
 
     loaded = load(source, external_data_dirs)
     try:
         check_text(loaded.proto)
+        drop_defaults(loaded.proto, overridden)
         module = build_module(loaded)
         module.verify()
     except ModelError as error:

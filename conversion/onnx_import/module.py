@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Region, TypeAttribute
 from onnxloom.conversion.onnx_import.build import GraphBuilder
 from onnxloom.conversion.onnx_import.flatten import flatten
 from onnxloom.conversion.onnx_import.infer import declared_types, inferred_types
+from onnxloom.conversion.onnx_import.overridable import mark_overridable, overridable_inputs
 from onnxloom.conversion.onnx_import.result_types import ResultTypes
 from onnxloom.conversion.onnx_import.scope import Scope
 from onnxloom.conversion.onnx_import.source import LoadedModel
@@ -46,7 +47,8 @@ def build_module(loaded: LoadedModel) -> ModuleOp:
     domains = standard_domains()
     types = ResultTypes(inferred_types(flat, declared, domains), declared)
     builder = GraphBuilder(loaded.payloads, types, loaded.file, unique, domains)
-    module = ModuleOp([_main_function(flat.graph, outputs, builder)], model_attributes(model))
+    function = _main_function(flat.graph, outputs, builder, overridable_inputs(model))
+    module = ModuleOp([function], model_attributes(model))
     module.body.block.add_op(onnx.EntryPointOp.create(properties={"func": SymbolRefAttr(ENTRY)}))
     return module
 
@@ -65,7 +67,12 @@ def tensor_names(graph: GraphProto) -> Iterator[str]:
                 yield from tensor_names(inner)
 
 
-def _main_function(graph: GraphProto, outputs: Sequence[ValueInfoProto], builder: GraphBuilder) -> FuncOp:
+def _main_function(
+    graph: GraphProto,
+    outputs: Sequence[ValueInfoProto],
+    builder: GraphBuilder,
+    overridable: Mapping[str, Attribute],
+) -> FuncOp:
     constants = {tensor.name for tensor in graph.initializer}
     constants.update(sparse.values.name for sparse in graph.sparse_initializer)
     inputs = [info for info in graph.input if info.name not in constants]
@@ -74,6 +81,7 @@ def _main_function(graph: GraphProto, outputs: Sequence[ValueInfoProto], builder
     for info, arg in zip(inputs, block.args, strict=True):
         scope.define(info.name, arg, "graph input")
     values = builder.fill(block, graph, scope)
+    mark_overridable(overridable, scope)
     block.add_op(onnx.ReturnOp.create(operands=values))
     return FuncOp(
         ENTRY,

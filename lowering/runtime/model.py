@@ -13,7 +13,7 @@ import numpy as np
 from onnxloom.errors import InputError, OnnxloomError
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Node
-from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot
+from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot, Spec
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
 from onnxloom.lowering.runtime.tree import Engine, observation
@@ -72,6 +72,8 @@ class Artifact:
     """Chains of ops that were fused: kind and names of the ops."""
     open_ranks: bool = False
     """Whether some values have a rank only once the shapes of the inputs are known."""
+    overridable: tuple[tuple[str, Spec], ...] = ()
+    """Inputs that have a default value in the model, which is a constant here."""
 
 
 class CompiledModel:
@@ -98,6 +100,10 @@ class CompiledModel:
         """Compiles the model for given input shapes, where that tells more about it."""
         self._variants: dict[Any, CompiledModel] = {}
         self._parent: CompiledModel | None = None
+        self.compile_overriding: Callable[[tuple[str, ...]], CompiledModel] | None = None
+        """Compiles the model with inputs of these names in place of their default values."""
+        self._overridable = frozenset(name for name, _ in artifact.overridable)
+        self._overriding: dict[frozenset[str], CompiledModel] = {}
         self._keep = keep
         self._after_run = after_run
         self._engine = Engine(
@@ -130,6 +136,11 @@ class CompiledModel:
         ]
 
     @property
+    def overridable(self) -> list[NodeArg]:
+        """Inputs that have a default value in the model: `run` takes them by name."""
+        return [_arg_of_spec(name, spec) for name, spec in self.artifact.overridable]
+
+    @property
     def plans(self) -> list[Node]:
         """The first stretch of each plan that was filled, one per shape key."""
         return self._roots.values()
@@ -148,6 +159,8 @@ class CompiledModel:
         Raises:
             InputError: a name is unknown or missing, or an array does not fit.
         """
+        if self._overridable and (other := self._for_feeds(feeds)) is not self:
+            return other.run(feeds)
         return dict(zip(self._output_names, self.call(self._ports.by_name(feeds)), strict=True))
 
     def run_named(self, names: Sequence[str] | None, feeds: Mapping[str, Any]) -> list[Any]:
@@ -158,11 +171,30 @@ class CompiledModel:
         Raises:
             InputError: a name is unknown or missing, or an array does not fit.
         """
+        if self._overridable and (other := self._for_feeds(feeds)) is not self:
+            return other.run_named(names, feeds)
         if names is None or (isinstance(names, list | tuple) and not names):
             return self.call(self._ports.by_name(feeds))
         indices = self._output_indices(names)
         results = self.call(self._ports.by_name(feeds))
         return [results[index] for index in indices]
+
+    def _for_feeds(self, feeds: Mapping[str, Any]) -> CompiledModel:
+        """This model, or the one that takes the default values `feeds` overrides as inputs."""
+        given = self._overridable.intersection(feeds) if isinstance(feeds, Mapping) else frozenset[str]()  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not given:
+            return self
+        found = self._overriding.get(given)
+        if found is None:
+            if self.compile_overriding is None:
+                raise InputError(
+                    f"input {min(given)!r} has a default value in the model; to override it, compile the "
+                    "model from an ONNX file, bytes or a ModelProto"
+                )
+            found = self.compile_overriding(tuple(sorted(given)))
+            found._parent = self
+            self._overriding[given] = found
+        return found
 
     def _output_indices(self, names: Sequence[str]) -> list[int]:
         known = ", ".join(map(repr, self._output_names))
@@ -227,6 +259,10 @@ def _ready(value: Any) -> bool:
         return False
     flags = value.flags
     return flags.c_contiguous and flags.aligned
+
+
+def _arg_of_spec(name: str, spec: Spec) -> NodeArg:
+    return NodeArg(name, spec.text, [None if d == DYNAMIC else d for d in spec.shape or ()])
 
 
 def _node_arg(program: Program, name: str, slot: Slot, dims: Sequence[str]) -> NodeArg:

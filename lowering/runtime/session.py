@@ -82,6 +82,10 @@ class InferenceSession:
         """Name, type and shape of each input."""
         return self.model.inputs
 
+    def get_overridable_initializers(self) -> list[NodeArg]:
+        """Name, type and shape of each input that has a default value in the model; `run` may name them."""
+        return self.model.overridable
+
     def get_outputs(self) -> list[NodeArg]:
         """Name, type and shape of each output."""
         return self.model.outputs
