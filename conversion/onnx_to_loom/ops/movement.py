@@ -16,6 +16,7 @@ from onnxloom.conversion.onnx_to_loom.copying import gather_copy
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.transposing import transposed
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
 
@@ -79,7 +80,7 @@ def lower_depth_to_space(
     assert data is not None
     n, c, h, w = builder.dims(data)
     b = int_attr(op, "blocksize")
-    block, depth = builder.index(b), builder.divide(c, b * b)
+    block, depth = builder.index(b), _divided(builder, c, b * b, "number of channels")
     if str_attr(op, "mode", "DCR") == "DCR":
         split, perm = [n, block, block, depth, h, w], [0, 3, 4, 1, 5, 2]
     else:
@@ -97,9 +98,18 @@ def lower_space_to_depth(
         raise Declined(f"SpaceToDepth of mode {str_attr(op, 'mode')} has no kernel")
     n, c, h, w = builder.dims(data)
     b = int_attr(op, "blocksize")
-    block, rows, cols = builder.index(b), builder.divide(h, b), builder.divide(w, b)
+    block = builder.index(b)
+    rows, cols = _divided(builder, h, b, "height"), _divided(builder, w, b, "width")
     moved = transposed(builder, builder.view(data, [n, c, rows, block, cols, block]), [0, 3, 5, 1, 2, 4])
     return [builder.view(moved, [n, builder.multiply([c, builder.index(b * b)]), rows, cols])]
+
+
+def _divided(builder: KernelBuilder, size: SSAValue, by: int, what: str) -> SSAValue:
+    """`size / by`; refuses sizes with a rest."""
+    quotient = builder.divide(size, by)
+    whole = builder.multiply([quotient, builder.index(by)])
+    refuse_where(builder, whole, "ne", size, f"the {what} is no multiple of {by}")
+    return quotient
 
 
 transpose = lowering(onnx.TransposeOp)(lower_transpose)

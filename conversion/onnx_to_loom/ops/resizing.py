@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.ops.views import normalized
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float
@@ -98,6 +99,7 @@ def lower_resize(op: onnx.ResizeOp, inputs: Inputs, builder: KernelBuilder) -> S
 def resample(builder: KernelBuilder, data: SSAValue, axis: int, size: SSAValue, rule: Resampling) -> SSAValue:
     """One axis of `data` resampled to `size` elements."""
     dims = builder.dims(data)
+    refuse_empty(builder, dims[axis], f"dim {axis} is 0: there is nothing to resample", unless=size)
     element = buffer_element(data.type) if rule.linear else word_type(data.type)
     out_dims = [*dims[:axis], size, *dims[axis + 1 :]]
     shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in out_dims]

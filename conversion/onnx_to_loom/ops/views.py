@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -17,6 +17,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 
@@ -56,8 +57,11 @@ def lower_reshape(op: onnx.ReshapeOp, inputs: Inputs, builder: KernelBuilder) ->
     assert data is not None and shape is not None
     type_ = ranked(op.reshaped.type, "the result")
     static = type_.get_shape()
-    if static.count(DYNAMIC_INDEX) == 0:
-        return viewed(builder, data, [builder.index(d) for d in static], op.reshaped)
+    if static.count(DYNAMIC_INDEX) == 0 and isinstance(data.type, TensorType):
+        dims = [builder.index(d) for d in static]
+        message = f"the input does not have the number of elements of the shape {list(static)}"
+        refuse_where(builder, builder.multiply(builder.dims(data)), "ne", builder.multiply(dims), message)
+        return viewed(builder, data, dims, op.reshaped)
     allowzero = bool(int_attr(op, "allowzero", 0))
     dims = builder.insert(loom.ReshapeSizesOp(data, shape, len(static), allowzero)).results
     return viewed(builder, data, dims, op.reshaped)
@@ -101,6 +105,8 @@ def lower_squeeze(op: onnx.SqueezeOp, inputs: Inputs, builder: KernelBuilder) ->
             raise Declined("which dims are 1 is not known before run time")
         axes = [i for i, d in enumerate(dims) if index_value(d) == 1]
     removed = set(normalized(axes, rank))
+    for d in removed:
+        refuse_where(builder, dims[d], "ne", builder.index(1), f"dim {d} is not 1: it cannot be removed")
     return viewed(builder, data, [d for i, d in enumerate(dims) if i not in removed], op.results[0])
 
 

@@ -172,3 +172,42 @@ def test_expand_says_what_does_not_broadcast() -> None:
     np.testing.assert_array_equal(model(X[:1], ints(3, 1))[0], np.broadcast_to(X[:1], (3, 4)))
     with pytest.raises(ModelError, match=r'Expand "n0": a tensor of shape \[3, 4\] cannot be .* \[2, 4\]'):
         model(X, ints(2, 4))
+
+
+@pytest.mark.parametrize(
+    ("graph", "good", "bad", "message"),
+    [
+        (
+            "agraph (float[N, M] x) => (float[K] y) <int64[1] a = {0}> { y = Squeeze(x, a) }",
+            (1, 4), (3, 4), 'Squeeze "n0": dim 0 is not 1',
+        ),
+        (
+            "agraph (float[N, 3] x) => (float[2, 3] y) <int64[2] s = {2, 3}> { y = Reshape(x, s) }",
+            (2, 3), (4, 3), 'Reshape "n0": the input does not have the number of elements',
+        ),
+        (
+            "agraph (float[1, C, 2, 2] x) => (float[1, K, 4, 4] y) { y = DepthToSpace <blocksize=2> (x) }",
+            (1, 8, 2, 2), (1, 6, 2, 2), 'DepthToSpace "n0": the number of channels is no multiple of 4',
+        ),
+        (
+            "agraph (float[1, 1, H, W] x) => (float[1, 4, K, L] y) { y = SpaceToDepth <blocksize=2> (x) }",
+            (1, 1, 4, 2), (1, 1, 4, 3), 'SpaceToDepth "n0": the width is no multiple of 2',
+        ),
+    ],
+)  # fmt: skip
+def test_no_element_is_dropped(graph: str, good: tuple[int, ...], bad: tuple[int, ...], message: str) -> None:
+    model = named(graph)
+    assert model(np.ones(good, np.float32))[0].size == np.prod(good)
+    with pytest.raises(InputError, match=f"^{message}"):
+        model(np.ones(bad, np.float32))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_nothing_is_resampled_from_an_empty_dim(mode: str) -> None:
+    model = named(
+        "agraph (float[1, 1, N] x, int64[3] s) => (float[1, 1, K] y)"
+        f'{{ y = Resize <mode="{mode}"> (x, , , s) }}'
+    )
+    assert model(np.ones((1, 1, 0), np.float32), ints(1, 1, 0))[0].shape == (1, 1, 0)
+    with pytest.raises(InputError, match='^Resize "n0": dim 2 is 0'):
+        model(np.ones((1, 1, 0), np.float32), ints(1, 1, 3))
