@@ -95,7 +95,9 @@ def _from_buffer(
             raise ModelError("it has no graph")
     except (ModelError, DecodeError) as error:
         reason = str(error) if isinstance(error, ModelError) else "the data are damaged"
-        if _is_text(buffer):
+        if not len(buffer):
+            reason = "it is empty"
+        elif _is_text(buffer):
             reason = "it is text (IR is read from files whose names end in .mlir, by `onnxloom export` too)"
         raise ModelError(f"{name}: is not a valid ONNX model: {reason}") from None
     folder = None if file is None else Path(file).resolve().parent

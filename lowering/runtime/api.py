@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import Any
 
+from onnxloom.errors import InputError
 from onnxloom.lowering.compile import CompileOptions, Progress, compile_model
 from onnxloom.lowering.runtime.model import CompiledModel
 
@@ -14,25 +17,41 @@ def compile(
     opt_level: int = 3,
     threads: int = 1,
     fuse: bool = True,
-    disabled_kinds: tuple[str, ...] = (),
+    disabled_kinds: str | Iterable[str] | None = (),
     cache: bool = True,
-    external_data_dirs: tuple[str, ...] = (),
+    external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
+        InputError: an option has no such value.
     """
+    if type(opt_level) is not int or not 0 <= opt_level <= 3:
+        raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is a {type(progress).__name__}; expected a function")
     return compile_model(
         model,
         CompileOptions(
             opt_level=opt_level,
             threads=threads,
             fuse=fuse,
-            disabled_kinds=tuple(disabled_kinds),
+            disabled_kinds=_texts("disabled_kinds", disabled_kinds),
             cache=cache,
-            external_data_dirs=tuple(external_data_dirs),
+            external_data_dirs=_texts("external_data_dirs", external_data_dirs),
             progress=progress,
         ),
     )
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    """Names or paths: one, several, or None for none. Raises InputError."""
+    if value is None:
+        return ()
+    items: list[Any] = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    for item in items:
+        if not isinstance(item, str | os.PathLike):
+            raise InputError(f"{name} holds {item!r}; expected texts")
+    return tuple(map(os.fspath, items))

@@ -28,6 +28,8 @@ class InputPort:
         """
         if self.spec.kind != "tensor":
             return value
+        if value is None:
+            raise InputError(f"input {self.name!r} is None; expected {self.spec.text} {self.shape_text()}")
         array = self._array(value)
         self._check_shape(array)
         if array.dtype.kind == "O":
@@ -123,7 +125,8 @@ class InputPorts:
         """The values as kernels read them. Raises InputError."""
         if len(values) != len(self.ports):
             raise InputError(
-                f"the model has {len(self.ports)} inputs ({_listed(self.names)}), got {len(values)}"
+                f"the model has {len(self.ports)} input{'' if len(self.ports) == 1 else 's'} "
+                f"({_listed(self.names)}), got {len(values)}"
             )
         arrays = [port.fit(value) for port, value in zip(self.ports, values, strict=True)]
         self._check_symbols(arrays)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
+from onnxloom.errors import InputError
 from onnxloom.lowering.runtime.model import CompiledModel, ModelMetadata, NodeArg
 
 
@@ -54,10 +55,11 @@ class InferenceSession:
 
         Raises:
             ModelError: the model is damaged or uses an op that nothing here can run.
+            InputError: `sess_options` are no options.
         """
         from onnxloom.lowering.compile import CompileOptions, compile_model
 
-        options = sess_options or SessionOptions()
+        options = _options_of(sess_options)
         self._options = options
         self.model: CompiledModel = compile_model(path_or_bytes, CompileOptions(opt_level=options.opt_level))
 
@@ -100,3 +102,13 @@ class InferenceSession:
 
     def get_session_options(self) -> SessionOptions:
         return self._options
+
+
+def _options_of(given: Any) -> SessionOptions:
+    """Options of this package, or those of onnxruntime as far as they mean something here."""
+    if given is None or isinstance(given, SessionOptions):
+        return given or SessionOptions()
+    try:
+        return SessionOptions(graph_optimization_level=int(given.graph_optimization_level))
+    except (AttributeError, TypeError, ValueError):
+        raise InputError(f"sess_options is a {type(given).__name__}; expected SessionOptions") from None

@@ -140,3 +140,35 @@ def test_line_breaks_and_escapes_in_names_are_written_out() -> None:
         onnxloom.compile(model)
     assert r"b\nc\u2028" in str(raised.value)
     assert str(raised.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opt_level": 9}, "opt_level is 9; expected 0, 1, 2 or 3"),
+        ({"opt_level": None}, "opt_level is None"),
+        ({"disabled_kinds": (None,)}, "disabled_kinds holds None; expected texts"),
+        ({"external_data_dirs": (1,)}, "external_data_dirs holds 1; expected texts"),
+        ({"progress": 5}, "progress is a int; expected a function"),
+    ],
+)
+def test_options_without_such_a_value(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(onnxloom.InputError, match=message):
+        onnxloom.compile(model_of(GRAPH), **options)
+
+
+def test_one_text_or_none_stands_for_a_list_of_them() -> None:
+    model = onnxloom.compile(
+        model_of(GRAPH), cache=False, disabled_kinds="onnx.elementwise", external_data_dirs=None
+    )
+    assert model.artifact.fused == ()
+
+
+def test_session_options_of_the_wrong_kind() -> None:
+    with pytest.raises(onnxloom.InputError, match="sess_options is a int; expected SessionOptions"):
+        onnxloom.InferenceSession(model_of(GRAPH), 5)  # pyright: ignore[reportArgumentType]
+
+
+def test_none_for_an_array_is_named(session: onnxloom.InferenceSession) -> None:
+    with pytest.raises(onnxloom.InputError, match=r"input 'x' is None; expected tensor\(float\) \[n, 3\]"):
+        session.run(None, {"x": None, "b": zeros(2, 1)})

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from text_models import model_of
 
 import onnxloom
+import onnxloom.backend
 
 GRAPH = """agraph (float[batch, 3] x, float[batch, 3] b) => (float[batch, 3] y, float[batch, 3] x2) {
     s = Add(x, b)
@@ -179,3 +181,12 @@ def test_an_output_listed_twice_is_given_twice_in_lists_and_once_by_name() -> No
     assert {name: y.tolist() for name, y in session.model.run({"x": x}).items()} == {"y": [0, 2]}
     assert [y.tolist() for y in session.run(["y", "y", "y"], {"x": x})] == [[0, 2]] * 3
     assert len(onnxloom.backend.prepare(model).run({"x": x})) == 2
+
+
+def test_options_of_onnxruntime_are_taken() -> None:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    model = model_of("agraph (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }")
+    session = onnxloom.InferenceSession(model, options)  # pyright: ignore[reportArgumentType]
+    assert session.get_session_options().opt_level == 0
+    assert session.model.artifact.fused == ()
