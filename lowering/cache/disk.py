@@ -22,8 +22,10 @@ _HEADER = len(_MAGIC) + 32
 _DEFAULT_BYTES = 1 << 30
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _TEMPORARY = ".writing-"
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A pipe does not make a reader wait."""
+_READ_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+"""A pipe does not make a reader wait, and a link, which may lead to a device, is not opened."""
 
 
 def cache_directory() -> Path | None:

@@ -36,13 +36,19 @@ def test_a_damaged_entry_is_absent(tmp_path: Path, damage: str):
     assert cache.get("key") == b"again"
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "too large"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "too large", "link", "link to a pipe"])
 def test_what_nobody_put_there_is_absent(tmp_path: Path, kind: str):
     cache = DiskCache(tmp_path, max_bytes=1000)
     if kind == "pipe":
         os.mkfifo(tmp_path / "key")
     elif kind == "folder":
         (tmp_path / "key").mkdir()
+    elif kind == "link":
+        DiskCache(tmp_path).put("other", b"payload")
+        (tmp_path / "key").symlink_to("other")
+    elif kind == "link to a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        (tmp_path / "key").symlink_to("pipe")
     else:
         DiskCache(tmp_path).put("key", bytes(1000))
     assert cache.get("key") is None
