@@ -2,7 +2,8 @@
 
 One scan collects the candidates of all anchors. The best (benefit of the kind, number of ops,
 position) claim their ops first, the rest are dropped. A second scan builds. What was built can make
-room for what was dropped and for its own neighbours, so those anchors alone are looked at again.
+room for what was dropped and for its own neighbours, so those anchors alone are looked at again. A kind
+whose match at an anchor cannot be built is barred there, and what it claimed goes to the others.
 """
 
 from __future__ import annotations
@@ -95,6 +96,9 @@ class _Creation:
         self.waiting: dict[Operation, list[Operation]] = {}
         """Owner of a match -> anchors that left the match to it."""
 
+        self.barred: set[tuple[Operation, str]] = set()
+        """Anchors and kinds of matches that could not be built."""
+
         self.chains: list[tuple[FusedOp, FusedChain]] = []
         self.patterns: dict[type[Operation], list[FusedPatternForOpKind[FusionOpKindHelper]]] = {}
         for helper in sorted(helpers, key=lambda h: (-h.benefit, h.kind)):
@@ -107,7 +111,8 @@ class _Creation:
         while anchors:
             winners, losers = _claim(self.detect(anchors))
             built, failed = self.build(winners)
-            again = self.affected(built, [*losers, *failed]) if built else ()
+            self.barred.update((candidate.anchor, candidate.match.helper.kind) for candidate in failed)
+            again = self.affected(built, [*losers, *failed]) if built or failed else ()
             anchors = [op for op in again if op.parent is not None and type(op) in self.patterns]
         self.write_report()
 
@@ -115,8 +120,10 @@ class _Creation:
         found: list[_Candidate] = []
         for anchor in anchors:
             for pattern in self.patterns[type(anchor)]:
-                match = pattern.detect(anchor, self.dims)
                 kind = pattern.helper.kind
+                if (anchor, kind) in self.barred:
+                    continue
+                match = pattern.detect(anchor, self.dims)
                 if isinstance(match, Miss):
                     self.misses.setdefault(anchor, {})[kind] = match
                     if match.owner is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from typing import ClassVar, Self
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -13,9 +14,12 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import PassError
+from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.create import FuseOpsPass, fuse_ops
+from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
 from onnxloom.transforms.fusion.kinds.matmul_epilogue import MatMulEpilogueFusion
+from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.report import FusionReport
 
 T = "tensor<4x4xf32>"
@@ -97,6 +101,36 @@ def test_two_chains_that_would_wait_for_each_other_are_not_both_built():
     run(module, FuseOpsPass(kinds=("onnx.elementwise",)))
     assert sum(op_counts(module)) == 4 or len(fused_ops(module)) <= 1
     assert_defined_before_used(module)
+
+
+class Greedy(FusionOpKindHelper):
+    """Claims a Neg and what reads it, and forgets that the Neg is read elsewhere too."""
+
+    kind: ClassVar[str] = "test.greedy"
+    anchors: ClassVar[tuple[type[Operation], ...]] = (onnx.NegOp,)
+    max_op_count: ClassVar[int] = 1000
+
+    @classmethod
+    def detect_if_beneficial(cls, dims: DimAnalysis, anchor: Operation) -> Match[Self] | Miss:
+        reader = next(iter(anchor.results[0].uses)).operation
+        return Match(cls(), (anchor, reader), reader.results)
+
+    def verify(self, body: Body) -> Miss | None:
+        return None
+
+
+def test_a_claim_that_cannot_be_built_leaves_its_ops_to_others():
+    module = module_of([unary("a", "Neg", "x"), unary("b", "Exp", "a"), binary("c", "Add", "b", "a")], "c")
+    report = fuse_ops(module, [Greedy, ElementwiseFusion])
+    assert [(c.kind, c.ops) for c in report.chains] == [("onnx.elementwise", ("Neg", "Exp", "Add"))]
+
+
+def test_what_could_not_be_built_says_why():
+    lines = [unary("a", "Neg", "x"), unary("b", "Softmax", "a"), binary("c", "MatMul", "b", "a")]
+    report = fuse_ops(module_of(lines, "c"), [Greedy])
+    assert [(d.kind, d.anchor) for d in report.declines] == [("test.greedy", f"onnx.Neg -> {T}")]
+    assert "read outside" in report.declines[0].reason.text
+    assert report.declines[0].reason.file == "transforms/fusion/build.py"
 
 
 def assert_defined_before_used(module: ModuleOp) -> None:
