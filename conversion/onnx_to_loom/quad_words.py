@@ -188,7 +188,10 @@ def _column_sums(builder: KernelBuilder, rhs: Factor, weights: Array, zeros: Arr
 
 
 def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[SSAValue, SSAValue | None]:
-    """`[..., M, K]` as `[..., M, ceil(K / 4)]`, and the sum of the bytes of each row if wanted."""
+    """`[..., M, K]` as `[..., M, ceil(K / 4)]`, and the sum of the bytes of each row if wanted.
+
+    What fills up the last word of a row is multiplied by a right factor of zeros.
+    """
     *leading, depth = builder.dims(lhs.value)
     words = _quarter(builder, depth)
     dims = [[*leading, words], [*leading, builder.index(1)]][: 1 + with_sums]
@@ -209,10 +212,8 @@ def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[S
             first = k.mul(j, k.index(4))
             word = _byte(k, lhs, k.add(base, first))
             for part in range(1, 4):
-                place = k.add(first, k.index(part))
-                there = s.cmp("lt", place, length)
-                byte = _byte(k, lhs, k.add(base, s.select(there, place, first)))
-                word = s.or_(word, s.select(there, _shifted(s, byte, part), s.const(0, i32)))
+                place = s.minimum(k.add(first, k.index(part)), k.sub(length, k.index(1)))
+                word = s.or_(word, _shifted(s, _byte(k, lhs, k.add(base, place)), part))
             k.store(word, k.outs[0], k.add(target, j))
         if with_sums:
 
