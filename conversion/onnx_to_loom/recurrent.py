@@ -26,6 +26,7 @@ from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
 from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
 from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, Quantized, RecurrentLoops
+from onnxloom.conversion.onnx_to_loom.value_checks import check_range
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import compute_type
 
@@ -147,11 +148,14 @@ class _Assembly:
             states_dims = [self.batch, self.directions, self.hidden]
             y_dims = [self.batch, self.time, self.directions, self.hidden]
         per_direction = layout.gates * layout.hidden
+        lengths = self._optional(op.lengths, self.batch)
+        if lengths is not None:
+            check_range(builder, lengths, self.time, "a sequence length of")
         ins = {
             "projected": self._projected(),
             "weights": self._recurrence_weights(),
             "bias": self._optional(op.bias, self.directions, builder.index(2 * per_direction)),
-            "lengths": self._optional(op.lengths, self.batch),
+            "lengths": lengths,
             **{f"initial{i}": self._optional(v, *states_dims) for i, v in enumerate(op.initial)},
             "peepholes": self._optional(op.peepholes, self.directions, builder.index(3 * layout.hidden)),
         }

@@ -217,7 +217,7 @@ class TimeStep:
             if lengths is None:
                 yield BatchRow(self, b, self._moment(loops.time))
             else:
-                # No length may reach beyond the buffers.
+                # A length that reaches beyond the buffers is an error, found after this has run.
                 length = s.minimum(k.to_index(k.load(lengths, b)), loops.time)
                 with k.branch(s.cmp("lt", self.number, length)) as (then, over):
                     with k.inside(then):

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
+    buffer_element,
     index_value,
     program_constant,
 )
@@ -114,6 +115,25 @@ def _constants_fit(indices: SSAValue, dims: Sequence[SSAValue]) -> bool:
         size is not None and (not len(column) or (-size <= column.min() and column.max() < size))
         for column, size in zip(columns.T, sizes, strict=True)
     )
+
+
+def check_range(builder: KernelBuilder, values: SSAValue, high: SSAValue, what: str) -> None:
+    """Refuses values, which are few, outside of [0, high]; `what` is what messages call one of them."""
+    k = KernelBody("check_range", [buffer_element(values.type)], [i64], 2)
+    s, (count, limit) = k.scalars, k.sizes
+
+    def step(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+        value = k.to_index(k.load(k.ins[0], i))
+        outside = s.or_(s.cmp("lt", value, k.index(0)), s.cmp("gt", value, limit))
+        return [s.select(outside, k.index(1), acc[0]), s.select(outside, value, acc[1])]
+
+    found = k.reduce(count, [k.index(0), k.index(0)], step)
+    for place, word in enumerate((*found, limit)):
+        k.store(k.from_index(word, i64), k.outs[0], k.index(place))
+    sizes = [builder.multiply(builder.dims(values)), high]
+    status = builder.empty(TensorType(i64, [3]), [builder.index(3)])
+    (status,) = builder.launch(k, [values], [status], sizes)
+    builder.insert(loom.CheckOp(status, f"{what} {{1}} is out of range: expected 0 to {{2}}"))
 
 
 def refuse_empty(builder: KernelBuilder, dim: SSAValue, message: str, unless: SSAValue | None = None) -> None:

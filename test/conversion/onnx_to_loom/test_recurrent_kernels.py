@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 from numerics import Array, assert_close, compiled, graph_model
 
-from onnxloom.errors import OnnxloomError
+from onnxloom.errors import InputError, OnnxloomError
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
 from onnxloom.lowering.runtime.host_ops.replacements import recurrent
 
@@ -227,11 +227,15 @@ def test_one_model_runs_any_batch_and_time() -> None:
     assert not ours.host_counts
 
 
-def test_lengths_beyond_the_time_axis_stay_inside() -> None:
-    model, feeds, held = build([Case("LSTM", given="BLHC", lengths=(9, 0, -3))])
-    got = without_host_steps(model, feeds)
-    inside = {**held[0], "L": np.array([4, 0, 0], np.int32)}
-    assert_close(got, Case("LSTM", given="BLHC", lengths=(4, 0, 0)).on_host(inside), rtol=2e-5)
+@pytest.mark.parametrize("wrong", [5, 9, -1])
+@pytest.mark.parametrize("op", ["LSTM", "GRU", "RNN"])
+def test_lengths_beyond_the_time_axis_are_refused(op: str, wrong: int) -> None:
+    case = Case(op, given="BLH", lengths=(4, 0, 0))
+    model, feeds, held = build([case])
+    assert_close(without_host_steps(model, feeds), case.on_host(held[0]), rtol=2e-5)
+    model, feeds, _ = build([Case(op, given="BLH", lengths=(4, wrong, 0))])
+    with pytest.raises(InputError, match=f"^{op}.*: a sequence length of {wrong} is out of range.* 0 to 4$"):
+        without_host_steps(model, feeds)
 
 
 def test_unknown_activation_is_a_host_step_with_a_reason() -> None:
