@@ -14,6 +14,7 @@ import onnx
 import onnx.parser
 import pytest
 
+from onnxloom.tools.opt.driver import OnnxloomOpt
 from onnxloom.tools.testing.run_line import Command, run_command
 
 ADD = '<ir_version: 10, opset_import: ["" : 21]> g (float[4] x) => (float[4] y) { y = Add(x, x) }'
@@ -134,6 +135,22 @@ def test_missing_kernels_are_one_line(tmp_path: Path) -> None:
         error = opt(path, "-t", target, code=1)[1]
         assert "has no kernels (convert-onnx-to-loom makes them)" in error
         assert error.count("\n") == 1
+
+
+def test_targets_of_others_that_have_no_code_are_one_line(tmp_path: Path) -> None:
+    """Every target that is offered prints something or says in one line that it cannot."""
+    path = save_add(tmp_path / "m.onnx")
+    driver = OnnxloomOpt([])
+    failed: set[str] = set()
+    for target in driver.available_targets:
+        returned, _, err = run_command(Command("onnxloom-opt", (str(path), "-t", target)), b"")
+        assert returned in (0, 1), (target, err)
+        if returned == 1:
+            failed.add(target)
+            assert err.count(b"\n") == 1, (target, err)
+            assert f"target {target}".encode() in err
+    assert {"x86-asm", "mps", "numba", "llvm"} <= failed
+    assert not {"mlir", "onnx"} & failed
 
 
 @pytest.mark.parametrize(

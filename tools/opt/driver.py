@@ -17,7 +17,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from onnxloom import universe
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.dialects.onnx.weights_source import weights_source
-from onnxloom.errors import PassError
+from onnxloom.errors import OnnxloomError, PassError
 from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
@@ -221,10 +221,10 @@ class OnnxloomOpt(xDSLOptMain):
         stream = StringIO()
         try:
             target.emit(self.ctx, module, stream)
-        except (AssertionError, NotImplementedError) as error:
-            if spec.name in universe.targets():
+        except Exception as error:
+            if spec.name in universe.targets() or isinstance(error, OnnxloomError | OSError):
                 raise
-            # How targets of xDSL say that they have no code for an op.
+            # Targets of others say in many ways that they have no code for an op.
             reason = one_line(error)[:200] or type(error).__name__
             raise PassError(f"target {spec.name} has no code for this module: {reason}") from error
         output.text(stream.getvalue())
