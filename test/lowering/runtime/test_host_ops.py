@@ -264,3 +264,39 @@ def test_an_op_that_writes_to_its_inputs_cannot_reach_them(monkeypatch: pytest.M
     (y,) = HostRunner(Constants([])).run(step, [data])
     np.testing.assert_array_equal(data, before)
     np.testing.assert_array_equal(y, 2 * before)
+
+
+@pytest.mark.parametrize("shape", [(1, 6, 2, 3), (3, 2, 1, 2), (2, 1, 3, 5)])
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_lrn_normalizes_every_channel(shape: tuple[int, ...], size: int) -> None:
+    # onnxruntime takes odd windows only.
+    x = f32(*shape) * 5
+    if size % 2:
+        check("LRN", [x], size=size, alpha=0.5, beta=0.6, bias=2.0)
+    node = helper.make_node("LRN", ["x"], ["y"], size=size, alpha=0.5, beta=0.6, bias=2.0)
+    (got,) = evaluate(node, [x])
+    before, after = (size - 1) // 2, size // 2
+    sums = [
+        (x[:, max(0, c - before) : c + after + 1] ** 2).sum(axis=1, keepdims=True) for c in range(shape[1])
+    ]
+    np.testing.assert_allclose(got, x / (2 + 0.5 / size * np.concatenate(sums, 1)) ** 0.6, rtol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (1, 2, 3, 4)])
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_global_lp_pool(shape: tuple[int, ...], p: int) -> None:
+    check("GlobalLpPool", [f32(*shape)], p=p)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_max_roi_pool(scale: float) -> None:
+    rois = np.array(
+        [[0, 0, 0, 5, 5], [1, 1, 1, 3, 6], [1, 6, 6, 9, 9], [0, 2, 2, 2, 2], [0, 9, 9, 12, 12]], np.float32
+    )
+    check("MaxRoiPool", [f32(2, 3, 7, 8), rois], pooled_shape=[2, 3], spatial_scale=scale)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1, "sorted": 0}])
+@pytest.mark.parametrize("outputs", [1, 4])
+def test_unique(attributes: dict[str, int], outputs: int) -> None:
+    check("Unique", [ints(0, 3, np.float32, 4, 3)], outputs=outputs, **attributes)
