@@ -6,6 +6,7 @@ An exception that is not one of these is a bug of onnxloom itself (exit code 3 o
 from __future__ import annotations
 
 import re
+import sys
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -13,6 +14,14 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 def escaped(text: str) -> str:
     """The text with line breaks, other control characters and what is no character written as in Python."""
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def caller_level() -> int:
+    """The `stacklevel` with which a warning points at the code that called onnxloom."""
+    level, frame = 1, sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith("onnxloom."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 class OnnxloomError(Exception):

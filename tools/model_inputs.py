@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxloom.errors import InputError
+from onnxloom.tools.failures import UsageError
 
 Array = npt.NDArray[Any]
 
@@ -59,10 +60,10 @@ def load_npz(path: str) -> dict[str, Array]:
 
 
 def load_named(text: str) -> tuple[str, Array]:
-    """`NAME=file.npy`. Raises InputError."""
+    """`NAME=file.npy`. Raises UsageError for another form, InputError for another file."""
     name, separator, path = text.partition("=")
     if not separator or not name or not path:
-        raise InputError(f"--input {text}: expected NAME=FILE.npy")
+        raise UsageError(f"--input {text}: expected NAME=FILE.npy")
     loaded = _load(path)
     if isinstance(loaded, np.lib.npyio.NpzFile):
         raise InputError(f"{path}: holds several arrays; expected one .npy array (or use --inputs {path})")
@@ -70,14 +71,14 @@ def load_named(text: str) -> tuple[str, Array]:
 
 
 def parse_dims(items: Sequence[str]) -> dict[str, int]:
-    """`NAME=SIZE` pairs. Raises InputError."""
+    """`NAME=SIZE` pairs; NAME is that of a dim, or `input:axis`. Raises UsageError."""
     sizes: dict[str, int] = {}
     for item in items:
-        name, _, size = item.partition("=")
+        name, _, size = item.rpartition("=")
         if not name or not (size.isascii() and size.isdigit()):
-            raise InputError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
+            raise UsageError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
         if int(size) > MAX_DIM:
-            raise InputError(f"--dim {item}: expected a size of at most {MAX_DIM}")
+            raise UsageError(f"--dim {item}: expected a size of at most {MAX_DIM}")
         sizes[name] = int(size)
     return sizes
 
@@ -87,7 +88,8 @@ def complete(
 ) -> Feeds:
     """The given arrays, and random ones for the inputs that were not given.
 
-    A symbolic dim takes its size from `dims`, from a given array that has it, or is 1. Raises InputError.
+    A symbolic dim takes its size from `dims`, from a given array that has it, or is 1. A dim without a
+    name is called `input:axis`. Raises InputError.
     """
     sizes = dict(dims)
     named = {info.name: info for info in infos}
@@ -95,9 +97,9 @@ def complete(
         if name not in named:
             raise InputError(f"the model has no input '{name}' (it has {', '.join(named)})")
         _learn_sizes(named[name], array, sizes)
-    unknown = set(dims) - {dim for info in infos for dim in info.shape if isinstance(dim, str)}
+    symbols = sorted({dim for info in infos for dim in _open_dims(info) if dim})
+    unknown = set(dims).difference(symbols)
     if unknown:
-        symbols = sorted({dim for info in infos for dim in info.shape if isinstance(dim, str)})
         raise InputError(f"no input has a dim '{min(unknown)}' (there are: {', '.join(symbols) or 'none'})")
     generator = np.random.default_rng(seed)
     arrays = dict(given)
@@ -114,7 +116,11 @@ def random_array(info: ValueInfo, sizes: Mapping[str, int], generator: np.random
     element = info.type.removeprefix("tensor(").removesuffix(")")
     if element not in _DTYPES or not info.type.startswith("tensor("):
         raise InputError(f"input '{info.name}' is a {info.type}: give it with --input {info.name}=FILE.npy")
-    shape = [dim if isinstance(dim, int) else sizes.get(dim or "", 1) for dim in info.shape]
+    names = _open_dims(info)
+    shape = [
+        dim if isinstance(dim, int) else sizes.get(name, 1)
+        for dim, name in zip(info.shape, names, strict=True)
+    ]
     name = _DTYPES[element]
     try:
         return _random_values(name, shape, generator)
@@ -135,6 +141,13 @@ def _random_values(name: str, shape: Sequence[int], generator: np.random.Generat
     if dtype.kind in "fc":
         return generator.standard_normal(shape).astype(dtype)
     return generator.integers(0, 2, shape).astype(dtype)
+
+
+def _open_dims(info: ValueInfo) -> list[str]:
+    """What `--dim` calls each dim: its name, `input:axis` if it has none, "" if the model says its size."""
+    return [
+        "" if isinstance(dim, int) else dim or f"{info.name}:{axis}" for axis, dim in enumerate(info.shape)
+    ]
 
 
 def _learn_sizes(info: ValueInfo, array: Array, sizes: dict[str, int]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxloom.errors import InputError, OnnxloomError
+from onnxloom.errors import InputError, OnnxloomError, caller_level
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Node
 from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot, Spec
@@ -247,7 +247,7 @@ class CompiledModel:
             warnings.warn(
                 f"{title} runs in Python: {reason} (only the first such step of a session is reported)",
                 HostStepWarning,
-                stacklevel=2,
+                stacklevel=caller_level(),
             )
         self.host_steps += 1
         self.host_counts[title] += 1

@@ -162,8 +162,9 @@ def test_strings_pass_through() -> None:
 def test_the_first_host_step_of_a_session_warns() -> None:
     model = onnxloom.compile(model_of("agraph (float[N] x) => (int64[1, M] y) { y = NonZero(x) }"))
     x = np.ones(2, np.float32)
-    with pytest.warns(onnxloom.HostStepWarning, match="NonZero"):
+    with pytest.warns(onnxloom.HostStepWarning, match="NonZero") as caught:
         model(x)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model(x)

@@ -184,9 +184,10 @@ def test_wrong_inputs_name_the_culprit(run: Callable[..., Any], model: Path, tmp
     assert_refused(run("run", model, "--inputs", save(npz, x=X[0], b=B)), 1, "x")
     assert_refused(run("run", model, "--inputs", tmp_path / "absent.npz"), 1, "absent.npz: no such file")
     assert_refused(run("run", model, "--inputs", model), 1, "is not a numpy file")
-    assert_refused(run("run", model, "--input", "x"), 1, "expected NAME=FILE.npy")
+    assert_refused(run("run", model, "--input", "x"), 2, "expected NAME=FILE.npy")
     assert_refused(run("run", model, "--dim", "other=3"), 1, "no input has a dim 'other' (there are: batch)")
-    assert_refused(run("run", model, "--dim", "batch=-3"), 1, "--dim batch=-3")
+    assert_refused(run("run", model, "--dim", "batch=-3"), 2, "--dim batch=-3")
+    assert_refused(run("run", model, "--dim", "batch=abc"), 2, "--dim batch=abc: expected NAME=SIZE")
 
 
 @pytest.mark.parametrize("command", ["run", "explain", "import"])
@@ -253,9 +254,9 @@ def test_help_lists_the_commands_that_exist() -> None:
     [
         (["--seed", "-1"], 2, "argument --seed: '-1' is no seed"),
         (["--seed", "x"], 2, "argument --seed: 'x' is no seed"),
-        (["--dim", "batch=99999999999999"], 1, "--dim batch=99999999999999: expected a size of at most"),
-        (["--dim", "batch=-1"], 1, "--dim batch=-1: expected NAME=SIZE"),
-        (["--dim", "batch=\u0663"], 1, "--dim batch=\u0663: expected NAME=SIZE"),
+        (["--dim", "batch=99999999999999"], 2, "--dim batch=99999999999999: expected a size of at most"),
+        (["--dim", "batch=-1"], 2, "--dim batch=-1: expected NAME=SIZE"),
+        (["--dim", "batch=\u0663"], 2, "--dim batch=\u0663: expected NAME=SIZE"),
     ],
 )
 def test_options_out_of_range_are_named(
@@ -273,3 +274,56 @@ def test_an_input_too_large_for_memory_is_named(run: Callable[..., Any], tmp_pat
     code, _, err = run("run", path, "--dim", "n=2000000000", "--dim", "m=2000000000")
     assert (code, err.count("\n")) == (1, 1)
     assert "input 'x' of shape [2000000000, 2000000000] does not fit into memory" in err
+
+
+def test_a_dim_without_a_name_is_given_by_input_and_axis(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "open.mlir"
+    path.write_text(
+        'func.func @f(%x: tensor<?x3xf32> {onnx.name = "x"}) -> tensor<?x3xf32> {\n'
+        '  %y = "onnx.Relu"(%x) : (tensor<?x3xf32>) -> tensor<?x3xf32>\n'
+        "  onnx.Return %y : tensor<?x3xf32>\n}\n"
+    )
+    code, out, _ = run("run", path, "--dim", "x:0=4")
+    assert code == 0
+    assert "input x: float32 [4, 3]" in out
+    assert_refused(run("run", path, "--dim", "x:1=4"), 1, "no input has a dim 'x:1' (there are: x:0)")
+
+
+def odd_model(path: Path) -> Path:
+    """Names that a terminal or a simple encoding does not take."""
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["\xfc"], ["y\x1b[31m\n"], name="\xe9")],
+        "g",
+        [onnx.helper.make_tensor_value_info("\xfc", 1, [1])],
+        [onnx.helper.make_tensor_value_info("y\x1b[31m\n", 1, [1])],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)]), path)
+    return path
+
+
+def test_names_do_nothing_to_a_terminal(run: Callable[..., Any], tmp_path: Path) -> None:
+    code, out, _ = run("run", odd_model(tmp_path / "odd.onnx"))
+    assert code == 0
+    assert r"output y\x1b[31m\n: float32 [1]" in out
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "import"])
+def test_names_need_no_encoding(tmp_path: Path, command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxloom.tools.cli", command, odd_model(tmp_path / "odd.onnx")],
+        capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+
+
+def test_an_input_with_a_default_value_may_be_given(run: Callable[..., Any], tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]> g (float[2] x, float[2] b) => (float[2] y)
+        <float[2] b = {1, 2}> { y = Sub(b, x) }"""
+    )
+    onnx.save(model, tmp_path / "m.onnx")
+    inputs = save(tmp_path / "in.npz", x=np.ones(2, np.float32), b=np.full(2, 9, np.float32))
+    assert "output y: float32 [2]  8 8" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]
+    inputs = save(tmp_path / "in.npz", x=np.ones(2, np.float32))
+    assert "output y: float32 [2]  0 1" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]

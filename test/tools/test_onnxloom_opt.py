@@ -131,6 +131,8 @@ def test_pass_options(run: Callable[..., Any], spec: str, got: str) -> None:
     [
         (["-p", "optoins"], "unknown pass 'optoins' (did you mean options?)"),
         (["-p", "options{no=1}"], "pass 'options' has no option 'no' (it has flag, rate, names, size)"),
+        (["-p", "fuse-ops{no-such=1}"], "has no option 'no-such' (it has kinds, disable, disable-fused-op)"),
+        (["-p", "fuse-ops{disable-fused-op=3}"], "option 'disable-fused-op' of pass 'fuse-ops' expects bool"),
         (["-p", "options{size=big}"], "option 'size' of pass 'options' expects int|None, got big"),
         (["-p", "options{rate"], "expected"),
         (["-p", "options;"], "unknown token"),

@@ -42,7 +42,11 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         "--input", action="append", default=[], metavar="NAME=FILE.npy", help="one array (repeatable)"
     )
     group.add_argument(
-        "--dim", action="append", default=[], metavar="NAME=SIZE", help="size of a symbolic dim (default 1)"
+        "--dim",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE",
+        help="size of a symbolic dim (default 1); a dim without a name is INPUT:AXIS",
     )
     group.add_argument("--seed", type=_seed, default=0, help="seed of the random inputs (default 0)")
 

@@ -58,13 +58,16 @@ def build(spec: ArgSpec, cls: type[_Built], what: str) -> _Built:
     types: dict[str, Any] = get_type_hints(cls)
     options = {field.name: types[field.name] for field in dataclasses.fields(cls) if field.init}
     converted: dict[str, ParameterListType] = {}
-    for name, value in spec.normalize_parameter_names().parameters.items():
+    typed: dict[str, str] = {}
+    for text, value in spec.parameters.items():
+        name = text.replace("-", "_")
         if name not in options:
-            raise UsageError(f"{label} has no option '{name}'{_options(options)}")
+            raise UsageError(f"{label} has no option '{text}'{_options(options)}")
         converted[name] = _tolerant(value, options[name])
+        typed[name] = text
     missing = [name for name in cls.required_fields() if name in options and name not in converted]
     if missing:
-        raise UsageError(f"{label} needs option '{missing[0]}'")
+        raise UsageError(f"{label} needs option '{_shown(missing[0])}'")
     try:
         return cls.from_spec(ArgSpec(cls.name, converted))
     except ValueError as error:
@@ -72,7 +75,7 @@ def build(spec: ArgSpec, cls: type[_Built], what: str) -> _Built:
             if not _fits(cls, name, value):
                 shown = ",".join(str(item) for item in value) or "nothing"
                 raise UsageError(
-                    f"option '{name}' of {label} expects {type_repr(options[name])}, got {shown}"
+                    f"option '{typed[name]}' of {label} expects {type_repr(options[name])}, got {shown}"
                 ) from None
         raise UsageError(f"{label}: {error}") from None
 
@@ -81,7 +84,7 @@ def option_help(cls: type[ArgSpecConvertible]) -> str:
     """`{kinds=str size=int}`, or nothing for a pass without options."""
     types: dict[str, Any] = get_type_hints(cls)
     parts = [
-        f"{field.name.replace('_', '-')}={type_repr(types[field.name])}"
+        f"{_shown(field.name)}={type_repr(types[field.name])}"
         for field in dataclasses.fields(cls)
         if field.init and field.name != "name"
     ]
@@ -111,8 +114,13 @@ def _fits(cls: type[ArgSpecConvertible], name: str, value: ParameterListType) ->
     return True
 
 
+def _shown(name: str) -> str:
+    """A field as its option is written."""
+    return name.replace("_", "-")
+
+
 def _options(options: Mapping[str, Any]) -> str:
-    return f" (it has {', '.join(options)})" if options else " (it has none)"
+    return f" (it has {', '.join(map(_shown, options))})" if options else " (it has none)"
 
 
 def _suggestion(name: str, available: Iterable[str]) -> str:
