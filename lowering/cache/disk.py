@@ -48,12 +48,24 @@ def cache_bytes() -> int:
     return int(given) if given.isdecimal() else _DEFAULT_BYTES
 
 
+def _is_foreign(directory: Path) -> bool:
+    """Whether others can put entries there. They are machine code: whoever writes them runs it."""
+    if not hasattr(os, "getuid"):
+        return False
+    try:
+        status = directory.stat()
+    except OSError:
+        return False
+    return status.st_uid not in (os.getuid(), 0) or bool(status.st_mode & stat.S_IWOTH)
+
+
 class DiskCache:
     """Keeps bytes by key in a folder."""
 
     def __init__(self, directory: Path | None, max_bytes: int | None = None):
-        """`directory` None keeps nothing."""
-        self.directory = directory
+        """`directory` None keeps nothing; so does a folder that is another user's or that everybody may
+        write to."""
+        self.directory = None if directory is None or _is_foreign(directory) else directory
         self.max_bytes = cache_bytes() if max_bytes is None else max_bytes
 
     def _path(self, key: str) -> Path | None:

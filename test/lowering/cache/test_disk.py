@@ -70,6 +70,15 @@ def test_a_folder_that_cannot_be_written_costs_only_the_reuse(tmp_path: Path):
     cache.trim()
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and modes here")
+def test_a_folder_everybody_may_write_to_is_not_used(tmp_path: Path):
+    DiskCache(tmp_path).put("key", b"payload")
+    tmp_path.chmod(0o777)
+    assert DiskCache(tmp_path).get("key") is None
+    tmp_path.chmod(0o775)
+    assert DiskCache(tmp_path).get("key") == b"payload"
+
+
 def test_trim_deletes_the_least_recently_used_first(tmp_path: Path):
     cache = DiskCache(tmp_path, max_bytes=3500)
     for age, key in enumerate(("newest", "middle", "oldest")):
