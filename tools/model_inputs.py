@@ -162,6 +162,9 @@ def _load(path: str) -> Any:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (OSError, ValueError, EOFError) as error:
+        if isinstance(error, ValueError) and "pickle" in str(error):
+            # What numpy takes for pickled data is anything it does not know.
+            raise InputError(f"{path}: is not a numpy file, or holds Python objects") from None
         raise InputError(f"{path}: is not a numpy file ({' '.join(str(error).split())})") from None
 
 

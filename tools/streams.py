@@ -14,6 +14,8 @@ import sys
 from collections.abc import Generator
 from typing import Any
 
+from onnxloom.errors import escaped
+
 STDIN = "<stdin>"
 STDOUT = "<stdout>"
 
@@ -38,6 +40,9 @@ def standard_streams() -> Generator[None]:
             replaced.enter_context(contextlib.redirect_stdout(_Closed(STDOUT)))
         if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
             replaced.enter_context(contextlib.redirect_stderr(io.StringIO()))
+        stream: Any = sys.stdout
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":  # pyright: ignore[reportUnknownMemberType]
+            stream.reconfigure(errors="backslashreplace")  # a name is no reason to fail
         try:
             yield
             if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -48,6 +53,11 @@ def standard_streams() -> Generator[None]:
                 forget_stdout()
                 raise OSError(error.errno, os.strerror(error.errno), STDOUT) from error
             raise
+
+
+def say(text: object) -> None:
+    """Lines on stdout, in which names from models do nothing to a terminal."""
+    print("\n".join(map(escaped, str(text).split("\n"))))
 
 
 def complain(line: object) -> None:

@@ -44,6 +44,8 @@ def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = 
     dirs = [Path(path) for path in external_data_dirs]
     mark = f"onnxloom-{secrets.token_hex(8)}"
     if isinstance(source, ModelProto):
+        if not source.HasField("graph"):
+            raise ModelError("model: is not a valid ONNX model: it has no graph")
         proto, taken = without_large_data(source, mark)
         return LoadedModel(proto, Payloads(mark, taken, None, dirs), "model", None)
     if isinstance(source, bytes | bytearray | memoryview):

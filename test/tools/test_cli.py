@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -287,3 +288,43 @@ def test_a_dim_without_a_name_is_given_by_input_and_axis(run: Callable[..., Any]
     assert code == 0
     assert "input x: float32 [4, 3]" in out
     assert_refused(run("run", path, "--dim", "x:1=4"), 1, "no input has a dim 'x:1' (there are: x:0)")
+
+
+def odd_model(path: Path) -> Path:
+    """Names that a terminal or a simple encoding does not take."""
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["\xfc"], ["y\x1b[31m\n"], name="\xe9")],
+        "g",
+        [onnx.helper.make_tensor_value_info("\xfc", 1, [1])],
+        [onnx.helper.make_tensor_value_info("y\x1b[31m\n", 1, [1])],
+    )
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)]), path)
+    return path
+
+
+def test_names_do_nothing_to_a_terminal(run: Callable[..., Any], tmp_path: Path) -> None:
+    code, out, _ = run("run", odd_model(tmp_path / "odd.onnx"))
+    assert code == 0
+    assert r"output y\x1b[31m\n: float32 [1]" in out
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "import"])
+def test_names_need_no_encoding(tmp_path: Path, command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "onnxloom.tools.cli", command, odd_model(tmp_path / "odd.onnx")],
+        capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.isascii()
+
+
+def test_an_input_with_a_default_value_may_be_given(run: Callable[..., Any], tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        """<ir_version: 10, opset_import: ["" : 21]> g (float[2] x, float[2] b) => (float[2] y)
+        <float[2] b = {1, 2}> { y = Sub(b, x) }"""
+    )
+    onnx.save(model, tmp_path / "m.onnx")
+    inputs = save(tmp_path / "in.npz", x=np.ones(2, np.float32), b=np.full(2, 9, np.float32))
+    assert "output y: float32 [2]  8 8" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]
+    inputs = save(tmp_path / "in.npz", x=np.ones(2, np.float32))
+    assert "output y: float32 [2]  0 1" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from onnxloom.tools.commands.run import add_compile_arguments, add_input_arguments
 from onnxloom.tools.failures import EXIT_OK
+from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     options = compile_options(args)
     module = read_module(args.model, options)
-    print(f"model: {_count(_op_count(module), 'op')}")
+    say(f"model: {_count(_op_count(module), 'op')}")
     _explain_fusion(module, options)
     _explain_conversion(module, options)
     if args.plan:
@@ -65,7 +66,7 @@ def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:
     for module_pass in pipeline(options.opt_level, fusion=fusion):
         module_pass.apply(context, module)
         if isinstance(module_pass, FuseOpsPass):
-            print(module_pass.report)
+            say(module_pass.report)
 
 
 def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
@@ -80,12 +81,12 @@ def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
     hosts = [op for op in module.walk() if isinstance(op, loom.HostOp)]
     settled = [op for op in hosts if op.reason.data == PLAN_TIME_REASON]
     running = [op for op in hosts if op.reason.data != PLAN_TIME_REASON]
-    print(f"compiled: {_count(len(kernels), 'kernel')} for {_count(len(launches), 'launch', 'launches')}")
-    print(f"settled before running, from shapes and constants: {_count(len(settled), 'op')}")
-    print(f"in Python: {_count(len(running), 'op')}")
+    say(f"compiled: {_count(len(kernels), 'kernel')} for {_count(len(launches), 'launch', 'launches')}")
+    say(f"settled before running, from shapes and constants: {_count(len(settled), 'op')}")
+    say(f"in Python: {_count(len(running), 'op')}")
     for op in running:
         inner = next(inner for inner in op.body.block.ops if inner.name != "onnx.NoValue")
-        print(f"  {describe(inner)}: {op.reason.data}")
+        say(f"  {describe(inner)}: {op.reason.data}")
 
 
 def _explain_plan(args: argparse.Namespace) -> None:
@@ -100,10 +101,10 @@ def _explain_plan(args: argparse.Namespace) -> None:
         calls = Counter(node.kernels)
         indent = "  " * depth
         size = _count(len(node.kernels), "kernel call")
-        print(f"{indent}stretch {number}: {size}, arena {node.arena_bytes} bytes")
+        say(f"{indent}stretch {number}: {size}, arena {node.arena_bytes} bytes")
         for name, count in calls.items():
-            print(f"{indent}  {name}" + (f" x {count}" if count > 1 else ""))
-        print(f"{indent}  then {_end(node.end)}")
+            say(f"{indent}  {name}" + (f" x {count}" if count > 1 else ""))
+        say(f"{indent}  then {_end(node.end)}")
 
 
 def _stretches(model: CompiledModel) -> Iterator[tuple[int, Node]]:

@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from onnxloom.errors import escaped
 from onnxloom.tools.failures import EXIT_OK, UsageError
+from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import CompileOptions, Progress
@@ -93,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     _print_values("output", outputs, {})
     _print_fused(model)
     _print_host_steps(model, args.repeat)
-    print(_times(seconds, times))
+    say(_times(seconds, times))
     return EXIT_OK
 
 
@@ -128,14 +130,15 @@ def feeds_for(args: argparse.Namespace, model: CompiledModel) -> Feeds:
 
     given = load_npz(args.inputs) if args.inputs else {}
     given.update(load_named(item) for item in args.input)
-    return complete(model.inputs, given, parse_dims(args.dim), args.seed)
+    overridden = [info for info in model.overridable if info.name in given]
+    return complete([*model.inputs, *overridden], given, parse_dims(args.dim), args.seed)
 
 
 def _print_fused(model: CompiledModel) -> None:
     fused = model.artifact.fused
-    print(f"fused: {len(fused)} chain{'' if len(fused) == 1 else 's'} of ops")
+    say(f"fused: {len(fused)} chain{'' if len(fused) == 1 else 's'} of ops")
     for (kind, ops), count in Counter(fused).most_common():
-        print(f"  {count} x {kind}: {ops}")
+        say(f"  {count} x {kind}: {ops}")
 
 
 def _print_host_steps(model: CompiledModel, runs: int) -> None:
@@ -145,9 +148,9 @@ def _print_host_steps(model: CompiledModel, runs: int) -> None:
     for title, count in model.host_counts.items():
         grouped[title.split()[0], reasons.get(title, "its condition is known only while running")] += count
     total = sum(grouped.values()) / runs
-    print(f"in Python: {total:g} step{'' if total == 1 else 's'} per run")
+    say(f"in Python: {total:g} step{'' if total == 1 else 's'} per run")
     for (op, reason), count in grouped.most_common():
-        print(f"  {count / runs:g} x {op}: {reason}")
+        say(f"  {count / runs:g} x {op}: {reason}")
 
 
 def _run_repeatedly(model: Any, feeds: Mapping[str, Any], count: int) -> tuple[dict[str, Any], list[float]]:
@@ -166,7 +169,7 @@ def _print_values(kind: str, values: Mapping[str, Any], remarks: Mapping[str, st
     from onnxloom.tools.value_text import describe_value
 
     for name, value in values.items():
-        print(f"{kind} {name}: {describe_value(value)}{remarks.get(name, '')}")
+        say(f"{kind} {escaped(name)}: {describe_value(value)}{remarks.get(name, '')}")
 
 
 def _times(compiling: float, runs: list[float]) -> str:

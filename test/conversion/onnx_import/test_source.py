@@ -197,6 +197,11 @@ def test_file_opened_as_text_is_refused() -> None:
         import_model(io.StringIO("model"))  # pyright: ignore[reportArgumentType]
 
 
+def test_a_model_proto_without_a_graph_is_named() -> None:
+    with pytest.raises(ModelError, match="model: is not a valid ONNX model: it has no graph"):
+        import_model(ModelProto())
+
+
 def test_what_is_no_source_is_named() -> None:
     for source in (None, 5, small_model().graph, [b"x"]):
         with pytest.raises(ModelError, match=f"got {type(source).__name__}; expected a path"):
