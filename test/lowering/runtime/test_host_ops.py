@@ -300,3 +300,41 @@ def test_max_roi_pool(scale: float) -> None:
 @pytest.mark.parametrize("outputs", [1, 4])
 def test_unique(attributes: dict[str, int], outputs: int) -> None:
     check("Unique", [ints(0, 3, np.float32, 4, 3)], outputs=outputs, **attributes)
+
+
+def run(op: str, value: Any, domain: str = "", **attributes: Any) -> Any:
+    return evaluate(helper.make_node(op, ["x"], ["y"], domain=domain, **attributes), [value])[0]
+
+
+def test_categories_are_mapped_both_ways() -> None:
+    table: dict[str, Any] = {"domain": "ai.onnx.ml", "cats_strings": ["a", "b"], "cats_int64s": [7, 3]}
+    numbers = run("CategoryMapper", np.array([["b"], ["c"]], object), default_int64=9, **table)
+    assert numbers.dtype == np.int64
+    assert numbers.tolist() == [[3], [9]]
+    assert run("CategoryMapper", np.array([3, 7, 4]), **table).tolist() == ["b", "a", "_Unused"]
+
+
+def test_a_map_is_cast_dense_or_sparse() -> None:
+    dense = run("CastMap", {5: 2.5, 1: 7.0}, domain="ai.onnx.ml")
+    assert dense.dtype == np.float32
+    assert dense.tolist() == [[7.0, 2.5]]
+    sparse: dict[str, Any] = {"domain": "ai.onnx.ml", "map_form": "SPARSE", "max_map": 3}
+    assert run("CastMap", {1: "4"}, cast_to="TO_INT64", **sparse).tolist() == [[0, 4, 0]]
+    assert run("CastMap", {1: 4.0}, cast_to="TO_STRING", **sparse).tolist() == [["", "4.0", ""]]
+    with pytest.raises(ValueError, match="key 3 of a sparse map of 3"):
+        run("CastMap", {3: 1.0}, **sparse)
+
+
+def test_multinomial_draws_by_log_probability() -> None:
+    logits = np.log(np.array([[1, 3, 4], [0, 1, 0]], np.float32) + np.float32(1e-30))
+    drawn = run("Multinomial", logits, sample_size=20_000, seed=1.0, dtype=onnx.TensorProto.INT64)
+    assert drawn.dtype == np.int64
+    assert drawn.shape == (2, 20_000)
+    np.testing.assert_allclose(np.bincount(drawn[0]) / 20_000, [1 / 8, 3 / 8, 1 / 2], atol=0.02)
+    assert set(drawn[1]) == {1}
+    np.testing.assert_array_equal(drawn, run("Multinomial", logits, sample_size=20_000, seed=1.0, dtype=7))
+
+
+def test_every_op_of_the_standard_can_be_evaluated() -> None:
+    schemas = [schema for schema in onnx.defs.get_all_schemas() if not schema.deprecated]
+    assert {s.name for s in schemas if not can_evaluate(s.domain, s.name)} == {"Gradient"}
