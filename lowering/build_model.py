@@ -11,6 +11,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.conversion.onnx_import.overridable import OVERRIDABLE
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
@@ -68,6 +69,10 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     programs = [op for op in module.ops if isinstance(op, loom.ProgramOp)]
     if len(programs) != 1:
         raise ModelError(f"the module has {len(programs)} programs; expected one")
+    try:
+        programs[0].verify_launches()
+    except VerifyException as error:
+        raise ModelError(str(error)) from None
     kernels = [op for op in module.ops if isinstance(op, loom.KernelOp)]
     _report(options, 3)
     objects, symbols, executor = _compile(kernels, options)

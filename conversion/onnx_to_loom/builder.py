@@ -5,6 +5,11 @@ A lowering gets program-level tensors and gives back program-level tensors. Two 
 `map` is a whole elementwise kernel from one function over scalars, with broadcasting, strides, dynamic
 dims and vectorised inner loops taken care of. A kind that computes `x * sigmoid(x) + bias`:
 
+    from collections.abc import Sequence
+    from xdsl.dialects import math
+    from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
+    from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
+
     class SwishBiasLowering(FusedOpKindLowering[SwishBias]):
         helper = SwishBias
 
@@ -20,6 +25,8 @@ dims and vectorised inner loops taken care of. A kind that computes `x * sigmoid
 semantics, so that a kind need not spell them out.
 
 `kernel` opens a loop nest written by hand. Row sums of a matrix, `tensor<?x?xf32> -> tensor<?xf32>`:
+
+    from xdsl.dialects.builtin import f32
 
     rows, cols = builder.dims(x)
     k = builder.kernel("row_sum", [x], [result_type], sizes=2)
@@ -48,9 +55,11 @@ from xdsl.rewriter import InsertPoint
 
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import REASSOCIATE, KernelBody
+from onnxloom.conversion.onnx_to_loom.kernel_faults import kernel_fault
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.conversion.onnx_to_loom.structure import DimKey, result_dims
 from onnxloom.dialects import loom
+from onnxloom.dialects.loom.launch_fit import launch_fault
 from onnxloom.dialects.onnx.constant import constant_attr, constant_value
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
 from onnxloom.dialects.onnx.semantics import scalar_semantics
@@ -189,6 +198,8 @@ class KernelBuilder:
     def empty(self, type_: Attribute, dims: Sequence[SSAValue]) -> SSAValue:
         """A destination of this type; `dims` are all of its dims."""
         shape = ranked(type_, "result").get_shape()
+        if len(dims) != len(shape):
+            raise ValueError(f"a result of type {type_} has {len(shape)} dims, got {len(dims)}")
         dynamic = [size for size, d in zip(dims, shape, strict=True) if d == DYNAMIC_INDEX]
         return self.insert(tensor.EmptyOp(dynamic, type_)).results[0]
 
@@ -232,8 +243,17 @@ class KernelBuilder:
         sizes: Sequence[SSAValue],
         inplace: Sequence[Sequence[int]] | None = None,
     ) -> Sequence[SSAValue]:
-        """Ends the kernel and runs it; gives the filled destinations."""
-        name = self.kernels.add(kernel.end())
+        """Ends the kernel and runs it; gives the filled destinations.
+
+        Raises:
+            ValueError: the kernel takes other operands, stores to no element of an output, or uses a value
+                from outside it.
+        """
+        op = kernel.end()
+        fault = launch_fault(op.sym_name.data, op, (ins, outs, sizes)) or kernel_fault(op)
+        if fault is not None:
+            raise ValueError(fault)
+        name = self.kernels.add(op)
         if inplace is not None and not any(inplace):
             inplace = None
         return self.insert(loom.LaunchOp(name, ins, outs, sizes, inplace)).results

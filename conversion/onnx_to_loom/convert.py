@@ -27,6 +27,7 @@ from onnxloom.conversion.onnx_to_loom.dim_proofs import DimProofs
 from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
+from onnxloom.conversion.onnx_to_loom.lowering_results import check_results
 from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
 from onnxloom.conversion.onnx_to_loom.registry import (
     FusedOpKindLowering,
@@ -38,8 +39,9 @@ from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwis
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.target import Target
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.module_attributes import dim_names
 from onnxloom.dialects.onnx.semantics import is_elementwise
-from onnxloom.errors import PassError
+from onnxloom.errors import PassError, caller_level
 from onnxloom.transforms.fusion.match import Miss
 from onnxloom.transforms.fusion.plugins import blaming_plugin
 
@@ -129,7 +131,7 @@ class BlockConverter:
             self._single(op)
 
     def _bind_results(self, op: Operation, results: Sequence[SSAValue]) -> None:
-        for old, new in zip(op.results, results, strict=False):
+        for old, new in zip(op.results[: len(results)], results, strict=True):
             self.bind(old, new)
 
     def _single(self, op: Operation) -> None:
@@ -143,7 +145,7 @@ class BlockConverter:
                 outcome = lower(op, inputs, self.builder)
                 if isinstance(outcome, Decline):
                     raise Declined(outcome.reason)
-                self._bind_results(op, outcome)
+                self._bind_results(op, check_results(f"the lowering of {_name(op)}", op, outcome))
             if attempt.reason is None:
                 return
             reason = attempt.reason
@@ -208,8 +210,7 @@ class BlockConverter:
             if conditions and not self._proofs.hold(op, conditions):
                 results = self._conditional(op, lowering, helper, inputs)
             else:
-                with blaming_plugin(type(lowering)):
-                    results = lowering.lower_verified(op, helper, inputs, self.builder)
+                results = _lower_verified(op, lowering, helper, inputs, self.builder)
             self._bind_results(op, results)
         if attempt.reason is not None:
             self._fall_back(op, attempt.reason)
@@ -224,8 +225,7 @@ class BlockConverter:
         """Fused where the dim conditions hold, op by op where they do not; decided at plan time."""
         condition = self.builder.insert(loom.DimsEqualOp(inputs, helper.dim_conditions)).results[0]
         fused, unfused = Block(), Block()
-        with blaming_plugin(type(lowering)):
-            results = lowering.lower_verified(op, helper, inputs, self.builder.nested(fused))
+        results = _lower_verified(op, lowering, helper, inputs, self.builder.nested(fused))
         fused.add_op(loom.YieldOp.create(operands=results))
         plain = self.nested(unfused)
         plain._inline(op)
@@ -240,7 +240,7 @@ class BlockConverter:
 
     def _fall_back(self, op: onnx.FusedOp, reason: str) -> None:
         message = f"fused op of kind {op.kind.data!r} runs op by op: {reason}"
-        warnings.warn(FusionFallbackWarning(message, op), stacklevel=2)
+        warnings.warn(FusionFallbackWarning(message, op), stacklevel=caller_level())
         self._inline(op)
 
     def _inline(self, op: onnx.FusedOp) -> None:
@@ -252,6 +252,18 @@ class BlockConverter:
                 if operand in self._known:
                     self._known.mark(arg)
         self._bind_results(op, self.block(block))
+
+
+def _lower_verified(
+    op: onnx.FusedOp,
+    lowering: FusedOpKindLowering[Any],
+    helper: Any,
+    inputs: Sequence[SSAValue],
+    builder: KernelBuilder,
+) -> Sequence[SSAValue]:
+    with blaming_plugin(type(lowering)):
+        results = lowering.lower_verified(op, helper, inputs, builder)
+        return check_results(f"{type(lowering).__name__}.lower_verified", op, results)
 
 
 class _Attempt:
@@ -309,11 +321,10 @@ def _dim_names(function: FuncOp, index: int) -> list[str]:
     type_ = function.body.block.args[index].type
     rank = cast("TensorType[Attribute]", type_).get_num_dims() if isinstance(type_, TensorType) else 0
     names = [""] * rank
-    text = _strings(cast(Any, function.arg_attrs), index, "onnx.dim_params") or ""
-    for item in filter(None, text.split(",")):
-        axis, _, name = item.partition(":")
-        if axis.strip().isdigit() and int(axis) < rank:
-            names[int(axis)] = name.strip()
+    attributes = function.arg_attrs.data[index:] if function.arg_attrs is not None else ()
+    for axis, name in dim_names(attributes[0].data).items() if attributes else ():
+        if axis < rank:
+            names[axis] = name.strip()
     return names
 
 

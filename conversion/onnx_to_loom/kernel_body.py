@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -119,6 +120,9 @@ class KernelBody:
 
     def store(self, value: Scalar, buffer: SSAValue, offset: Scalar) -> None:
         """Writes the element at `offset`."""
+        element = cast("MemRefType[Attribute]", buffer.type).element_type
+        if value.type != element:
+            raise TypeError(f"cannot store a value of type {value.type} to a buffer of {element}")
         self.builder.insert(memref.StoreOp.get(value, buffer, [offset]))
 
     def scratch(self, element: Attribute, size: int) -> SSAValue:
@@ -169,7 +173,11 @@ class KernelBody:
         begin = start or self.index(0)
         one = self.index(1)
         with self._inside(block):
-            self.builder.insert(scf.YieldOp(*step(block.args[0], block.args[1:])))
+            carried = step(block.args[0], block.args[1:])
+            given, wanted = [v.type for v in carried], [v.type for v in init]
+            if given != wanted:
+                raise TypeError(f"the step of a reduction gives {_listed(given)}, init has {_listed(wanted)}")
+            self.builder.insert(scf.YieldOp(*carried))
         op = scf.ForOp(begin, size, one, list(init), Region(block))
         if parallel:
             op.attributes[PARALLEL] = UnitAttr()
@@ -188,3 +196,7 @@ class KernelBody:
     def inside(self, block: Block) -> AbstractContextManager[None]:
         """Writes to the end of `block` for the time of the `with` statement."""
         return self._inside(block)
+
+
+def _listed(types: Sequence[Attribute]) -> str:
+    return f"({', '.join(map(str, types))})"

@@ -22,6 +22,7 @@ from onnxloom.conversion.onnx_to_loom import kinds, ops
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Decline
 from onnxloom.dialects.onnx import CustomOp, FusedOp
+from onnxloom.errors import PassError
 from onnxloom.transforms.fusion.plugins import current_registry
 
 if TYPE_CHECKING:
@@ -117,18 +118,36 @@ def _own_kind_lowerings() -> dict[str, type[FusedOpKindLowering[Any]]]:
 
 
 def _lowerings_in(modules: Iterable[ModuleType]) -> dict[str, type[FusedOpKindLowering[Any]]]:
-    """Kind string -> lowering class that a module or package defines itself."""
+    """Kind string -> lowering class that a module or package defines itself.
+
+    Raises:
+        PassError: a class that nothing derives from lacks what a lowering must have.
+    """
     table: dict[str, type[FusedOpKindLowering[Any]]] = {}
     for module in modules:
-        for value in vars(module).values():
-            if inspect.isclass(value) and issubclass(value, FusedOpKindLowering) and _is_own(value, module):
+        classes = [value for value in vars(module).values() if _is_own_lowering(value, module)]
+        for value in classes:
+            lacks = _lacks(value)
+            if not lacks:
                 table[value.helper.kind] = value
+            elif not any(other is not value and issubclass(other, value) for other in classes):
+                raise PassError(f"{module.__file__}: lowering {value.__name__} lacks {' and '.join(lacks)}")
     return table
 
 
-def _is_own(candidate: Any, module: ModuleType) -> bool:
-    """Whether a concrete class is defined in the module or package, not just imported there."""
-    return not inspect.isabstract(candidate) and f"{candidate.__module__}.".startswith(f"{module.__name__}.")
+def _is_own_lowering(candidate: Any, module: ModuleType) -> bool:
+    """Whether a lowering is defined in the module or package, not just imported there."""
+    if not (inspect.isclass(candidate) and issubclass(candidate, FusedOpKindLowering)):
+        return False
+    return f"{candidate.__module__}.".startswith(f"{module.__name__}.")
+
+
+def _lacks(candidate: type[FusedOpKindLowering[Any]]) -> list[str]:
+    """What a lowering must define and does not."""
+    missing: list[str] = sorted(getattr(candidate, "__abstractmethods__", ()))
+    if not isinstance(getattr(getattr(candidate, "helper", None), "kind", None), str):
+        missing.insert(0, "helper (the class of the kind it lowers)")
+    return missing
 
 
 def kind_lowerings() -> dict[str, FusedOpKindLowering[Any]]:

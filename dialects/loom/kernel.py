@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 ACCESSES = ("read", "write", "readwrite")
+_READS = frozenset({"memref.load", "memref.dim", "vector.load"})
 
 
 @irdl_op_definition
@@ -73,6 +74,13 @@ class KernelOp(IRDLOperation):
         """The `index` arguments, in order."""
         return self.body.block.args[len(self.access.data) :]
 
+    def unwritten_output(self) -> int | None:
+        """The first buffer with access `write` that nothing is stored to."""
+        for i, (buffer, access) in enumerate(zip(self.buffers, self.access.data, strict=False)):
+            if access.data == "write" and all(use.operation.name in _READS for use in buffer.uses):
+                return i
+        return None
+
     def verify_(self) -> None:
         name = self.sym_name.data
         for i, (value, access) in enumerate(zip(self.buffers, self.access.data, strict=False)):
@@ -87,6 +95,11 @@ class KernelOp(IRDLOperation):
                 raise VerifyException(f"loom.kernel @{name}: arguments after the buffers must be index")
         if not isinstance(self.body.block.last_op, EndOp):
             raise VerifyException(f"loom.kernel @{name}: the body must end with loom.end")
+        unwritten = self.unwritten_output()
+        if unwritten is not None:
+            raise VerifyException(
+                f"loom.kernel @{name}: argument {unwritten} has access 'write', but nothing is stored to it"
+            )
 
 
 def _unsized(type_: Attribute) -> Attribute:

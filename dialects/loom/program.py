@@ -36,6 +36,8 @@ from xdsl.irdl import (
 from xdsl.traits import ConstantLike, IsolatedFromAbove, IsTerminator, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
+from onnxloom.dialects.loom.launch_fit import kernels_by_name, launch_fault
+
 
 @irdl_op_definition
 class ReturnOp(IRDLOperation):
@@ -100,6 +102,27 @@ class ProgramOp(IRDLOperation):
             raise VerifyException(f"{where}: result names and returned values differ in number")
         if len(self.body.block.args) != len(self.arg_names.data):
             raise VerifyException(f"{where}: argument names and arguments differ in number")
+        self.verify_launches()
+
+    def verify_launches(self) -> None:
+        """Checks every launch against the kernel it names, wherever in the program it stands.
+
+        Raises:
+            VerifyException: a kernel is missing, or gets other operands than it takes.
+        """
+        where = f"loom.program @{self.sym_name.data}"
+        module = self.parent_op()
+        kernels = kernels_by_name(module.regions[0].block.ops) if module is not None else {}
+        for op in self.walk():
+            if isinstance(op, LaunchOp):
+                name = op.kernel.root_reference.data
+                if name not in kernels:
+                    raise VerifyException(
+                        f"{where}: loom.launch names kernel @{name}, which the module lacks"
+                    )
+                fault = launch_fault(f"kernel {name}", kernels[name], (op.ins, op.outs, op.sizes))
+                if fault is not None:
+                    raise VerifyException(f"{where}: {fault}")
 
 
 @irdl_op_definition
@@ -153,6 +176,11 @@ class LaunchOp(IRDLOperation):
     def verify_(self) -> None:
         if tuple(r.type for r in self.filled) != tuple(o.type for o in self.outs):
             raise VerifyException(f"loom.launch {self.kernel}: results must have the destinations' types")
+        rows = self.inplace.data if self.inplace is not None else ()
+        if rows and len(rows) != len(self.outs):
+            raise VerifyException(f"loom.launch {self.kernel}: inplace must have one entry per output")
+        if any(not 0 <= i.value.data < len(self.ins) for row in rows for i in row.data):
+            raise VerifyException(f"loom.launch {self.kernel}: inplace names an input that is not there")
 
 
 @irdl_op_definition

@@ -164,7 +164,11 @@ class FusionOpKindHelper(_Frozen):
         for i, a, j, b in helper.dim_conditions:
             if not (_has_dim(body, i, a) and _has_dim(body, j, b)):
                 return Miss(f"dim condition {(i, a, j, b)} names a dim that no input has")
-        problem = helper.verify(body)
+        problem: Any = helper.verify(body)
+        if problem is not None and not isinstance(problem, Miss):
+            raise TypeError(
+                f"verify gives a {type(problem).__name__}; expected a Miss, or None if all is well"
+            )
         return (helper, body) if problem is None else problem
 
     @final

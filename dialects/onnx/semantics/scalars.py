@@ -153,18 +153,24 @@ class Scalars:
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
         """a + b; integers wrap."""
+        _same_type("add", a, b)
         return self.emit(arith.AddfOp(a, b) if is_float(a.type) else arith.AddiOp(a, b))
 
     def sub(self, a: Scalar, b: Scalar) -> Scalar:
         """a - b; integers wrap."""
+        _same_type("sub", a, b)
         return self.emit(arith.SubfOp(a, b) if is_float(a.type) else arith.SubiOp(a, b))
 
     def mul(self, a: Scalar, b: Scalar) -> Scalar:
         """a * b; integers wrap."""
+        _same_type("mul", a, b)
         return self.emit(arith.MulfOp(a, b) if is_float(a.type) else arith.MuliOp(a, b))
 
     def divf(self, a: Scalar, b: Scalar) -> Scalar:
         """a / b of floats."""
+        _same_type("divf", a, b)
+        if not is_float(a.type):
+            raise TypeError(f"divf divides floats, not values of type {a.type}")
         return self.emit(arith.DivfOp(a, b))
 
     def neg(self, a: Scalar) -> Scalar:
@@ -183,6 +189,8 @@ class Scalars:
 
     def unary(self, op: type[Operation], a: Scalar) -> Scalar:
         """One `math` op of one float operand."""
+        if not is_float(a.type):
+            raise TypeError(f"{op.name} takes a float, not a value of type {a.type}")
         return self.emit(op(a))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def add_const(self, a: Scalar, value: float) -> Scalar:
@@ -197,6 +205,7 @@ class Scalars:
 
     def cmp(self, predicate: str, a: Scalar, b: Scalar, unsigned: bool = False) -> Scalar:
         """eq, ne, lt, le, gt, ge as i1; ordered on floats, except that NaN != NaN holds."""
+        _same_type("cmp", a, b)
         if is_float(a.type):
             return self.emit(arith.CmpfOp(a, b, _FLOAT_PREDICATES[predicate]))
         table = _UNSIGNED_PREDICATES if unsigned else _SIGNED_PREDICATES
@@ -204,6 +213,9 @@ class Scalars:
 
     def select(self, condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
         """condition ? a : b."""
+        _same_type("select", a, b)
+        if condition.type != i1:
+            raise TypeError(f"select takes an i1 as its condition, not a value of type {condition.type}")
         return self.emit(arith.SelectOp(condition, a, b))
 
     def isnan(self, a: Scalar) -> Scalar:
@@ -228,6 +240,7 @@ class Scalars:
         signed_op: type[arith.MaxSIOp] | type[arith.MinSIOp],
         unsigned_op: type[arith.MaxUIOp] | type[arith.MinUIOp],
     ) -> Scalar:
+        _same_type("maximum or minimum", a, b)
         if not is_float(a.type):
             return self.emit((unsigned_op if unsigned else signed_op)(a, b))
         # Compared with a number, `number > x ? number : x` keeps NaN and is one vector instruction.
@@ -241,14 +254,17 @@ class Scalars:
 
     def and_(self, a: Scalar, b: Scalar) -> Scalar:
         """Bitwise and."""
+        _same_type("and_", a, b)
         return self.emit(arith.AndIOp(a, b))
 
     def or_(self, a: Scalar, b: Scalar) -> Scalar:
         """Bitwise or."""
+        _same_type("or_", a, b)
         return self.emit(arith.OrIOp(a, b))
 
     def xor(self, a: Scalar, b: Scalar) -> Scalar:
         """Bitwise exclusive or."""
+        _same_type("xor", a, b)
         return self.emit(arith.XOrIOp(a, b))
 
     def not_(self, a: Scalar) -> Scalar:
@@ -311,6 +327,13 @@ class Scalars:
     def to_bool(self, a: Scalar) -> Scalar:
         """a != 0 as i1; NaN is true."""
         return a if a.type == i1 else self.cmp("ne", a, self.const(0, a.type))
+
+
+def _same_type(what: str, a: Scalar, b: Scalar) -> None:
+    if a.type != b.type:
+        raise TypeError(
+            f"{what} of types {a.type} and {b.type}; convert one (widen, float_to, int_to_float, int_to_int)"
+        )
 
 
 def _wrap(value: int, width: int) -> int:

@@ -45,8 +45,9 @@ def test_a_fused_chain_is_one_launch_and_warns_of_nothing() -> None:
     [("foreign", "there is no lowering for kind 'other.thing'"), ("tampered", "expected rank 3")],
 )
 def test_fallback_names_its_reason(name: str, reason: str) -> None:
-    with pytest.warns(FusionFallbackWarning, match=reason):
+    with pytest.warns(FusionFallbackWarning, match=reason) as caught:
         model = compiled(part(name))
+    assert caught[0].filename == __file__
     x = normal(8)
     np.testing.assert_array_equal(model(x)[0], np.maximum(-x, 0))
 
