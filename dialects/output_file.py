@@ -59,6 +59,8 @@ class OutputFile:
             self._temporary = None
 
     def _open(self) -> BinaryIO:
+        if not self.path:  # which `realpath` takes for the working directory
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         try:
             mode = os.stat(self._target).st_mode
         except FileNotFoundError:

@@ -63,7 +63,7 @@ def describe(error: BaseException) -> Failure:
         case MemoryError():
             return Failure("out of memory", EXIT_INPUT)
         case OSError() if error.filename is not None:
-            return Failure(one_line(error.strerror), EXIT_INPUT, file=str(error.filename))
+            return Failure(one_line(error.strerror), EXIT_INPUT, file=str(error.filename) or "''")
         case _:
             return internal(error)
 

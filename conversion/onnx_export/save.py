@@ -37,7 +37,7 @@ def write_model(exported: Exported, path: str, external_data: bool | None) -> No
         with OutputFile(path) as file:
             file.write(data_of_model)
     except OSError as error:
-        raise PassError(f"onnx export: {error.filename or path}: {error.strerror}") from None
+        raise PassError(f"onnx export: {error.filename or path or repr(path)}: {error.strerror}") from None
 
 
 class _DataFile(OutputFile):

@@ -78,6 +78,11 @@ def test_errors_name_the_file_as_given(tmp_path: Path, place: str, reason: str) 
     assert caught.value.filename == str(path)
 
 
+def test_no_name_is_no_folder() -> None:
+    with pytest.raises(FileNotFoundError):
+        OutputFile("")
+
+
 def test_a_full_disk_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
     path = tmp_path / "result"

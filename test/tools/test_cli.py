@@ -328,3 +328,11 @@ def test_an_input_with_a_default_value_may_be_given(run: Callable[..., Any], tmp
     assert "output y: float32 [2]  8 8" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]
     inputs = save(tmp_path / "in.npz", x=np.ones(2, np.float32))
     assert "output y: float32 [2]  0 1" in run("run", tmp_path / "m.onnx", "--inputs", inputs)[1]
+
+
+@pytest.mark.parametrize(
+    "args", [("import", "-o", ""), ("export", "-o", ""), ("run", "--outputs", ""), ("run", "--inputs", "")]
+)
+def test_an_empty_file_name_is_an_error(run: Callable[..., Any], model: Path, args: tuple[str, ...]) -> None:
+    code, out, err = run(args[0], model, *args[1:])
+    assert (code, out, err.count("\n")) == (1, "", 1)

@@ -40,6 +40,8 @@ def test_the_input_is_refused(
     for name in ("m.onnx", "link", "hard"):
         assert main([*command, "./m.onnx", "--weights-out", name]) == 2
         assert f"--weights-out {name} is the input" in capsys.readouterr().err
+    assert main([*command, "m.onnx", "--weights-out", ""]) == 2
+    assert "--weights-out needs the name of a file" in capsys.readouterr().err
     assert main([*command, "m.onnx", "-o", "out", "--weights-out", "./out"]) == 2
     assert model.read_bytes() == before
 

@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     model, seconds = compile_for(args)
     feeds = feeds_for(args, model)
     outputs, times = _run_repeatedly(model, feeds.arrays, args.repeat)
-    if args.outputs:
+    if args.outputs is not None:
         _save(args.outputs, outputs)
     _print_values("input", feeds.arrays, dict.fromkeys(feeds.made_up, f"  (random, seed {args.seed})"))
     _print_values("output", outputs, {})
@@ -128,7 +128,7 @@ def feeds_for(args: argparse.Namespace, model: CompiledModel) -> Feeds:
     """The arrays of the arguments of `add_input_arguments`, completed."""
     from onnxloom.tools.model_inputs import complete, load_named, load_npz, parse_dims
 
-    given = load_npz(args.inputs) if args.inputs else {}
+    given = load_npz(args.inputs) if args.inputs is not None else {}
     given.update(load_named(item) for item in args.input)
     overridden = [info for info in model.overridable if info.name in given]
     return complete([*model.inputs, *overridden], given, parse_dims(args.dim), args.seed)

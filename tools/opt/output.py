@@ -26,6 +26,8 @@ def check_weights_out(weights_out: str | None, source: str | None, output: str |
     """Weights may not be written over what is read, nor over the result. Raises UsageError."""
     if weights_out is None:
         return
+    if not weights_out:
+        raise UsageError("--weights-out needs the name of a file")
     with suppress(OSError):
         if source is not None and os.path.samefile(weights_out, source):
             raise UsageError(f"--weights-out {weights_out} is the input; expected another file")
