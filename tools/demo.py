@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -30,13 +29,12 @@ def main() -> int:
     except (FetchError, OSError) as error:
         print(f"{error}; running a model of the onnx package instead", file=sys.stderr)
         return _run(bundled(), [])
-    with tempfile.TemporaryDirectory() as folder:
-        inputs = Path(folder) / "tone.npz"
-        seconds = np.arange(SAMPLE_RATE, dtype=np.float32) / SAMPLE_RATE
-        tone = np.sin(2 * np.pi * TONE * seconds).astype(np.float32)[None]
-        np.savez(inputs, audio=tone, fmin=np.float32(46.875), fmax=np.float32(2093.75))
-        print(f"{MODEL} listens to one second of a {TONE:g} Hz tone; `pitch` is what it hears, in Hz.")
-        return _run(path, ["--inputs", str(inputs)])
+    inputs = path.with_name("tone.npz")
+    seconds = np.arange(SAMPLE_RATE, dtype=np.float32) / SAMPLE_RATE
+    tone = np.sin(2 * np.pi * TONE * seconds).astype(np.float32)[None]
+    np.savez(inputs, audio=tone, fmin=np.float32(46.875), fmax=np.float32(2093.75))
+    print(f"{MODEL} listens to one second of a {TONE:g} Hz tone; `pitch` is what it hears, in Hz.")
+    return _run(path, ["--inputs", str(inputs)])
 
 
 def fetched(models: Path) -> Path:
@@ -54,7 +52,16 @@ def bundled() -> Path:
 def _run(path: Path, arguments: list[str]) -> int:
     command = ["run", str(path), "--repeat", "20", *arguments]
     print(f"$ onnxloom {' '.join(command)}", flush=True)
-    return onnxloom(command)
+    code = onnxloom(command)
+    activate = Path(sys.prefix) / "bin" / "activate"
+    if code == 0 and activate.is_file():
+        print(f"\nto have the commands on your PATH: . {_shown(activate)}")
+    return code
+
+
+def _shown(path: Path) -> str:
+    """Below the current folder as one types it there."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 if __name__ == "__main__":

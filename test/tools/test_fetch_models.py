@@ -64,6 +64,18 @@ def test_model_inputs_and_references_are_written(index: Path) -> None:
     np.testing.assert_array_equal(outputs["y"], inputs["a"] + 3)
 
 
+def test_the_model_alone_needs_nothing_to_compare_with(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("onnxruntime is asked")
+
+    entries = read_index(index)
+    monkeypatch.setattr(fetch_models, "read_index", lambda: entries)
+    monkeypatch.setattr(fetch_models, "reference_outputs", never)
+    path = fetch_models.fetch("adder", index.parent / "out")
+    assert path.read_bytes() == small_model()
+    assert [file.name for file in path.parent.iterdir()] == ["model.onnx"]
+
+
 def test_what_is_there_stays_and_what_is_damaged_is_made_again(index: Path) -> None:
     assert run(index) == 0
     folder = index.parent / "out" / "adder"
