@@ -338,3 +338,17 @@ def test_multinomial_draws_by_log_probability() -> None:
 def test_every_op_of_the_standard_can_be_evaluated() -> None:
     schemas = [schema for schema in onnx.defs.get_all_schemas() if not schema.deprecated]
     assert {s.name for s in schemas if not can_evaluate(s.domain, s.name)} == {"Gradient"}
+
+
+@pytest.mark.parametrize("align_corners", [0, 1])
+@pytest.mark.parametrize("padding_mode", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_grid_sample(mode: str, padding_mode: str, align_corners: int) -> None:
+    options: dict[str, Any] = {
+        "mode": mode, "padding_mode": padding_mode, "align_corners": align_corners, "tolerance": 1e-4,
+    }  # fmt: skip
+    grid = RNG.uniform(-2.5, 2.5, (2, 5, 7, 2)).astype(np.float32)
+    check("GridSample", [f32(2, 3, 5, 4), grid], **options)
+    check("GridSample", [f32(2, 3, 5, 4), grid[:, :0]], **options)
+    if mode != "cubic":
+        check("GridSample", [f32(1, 2, 3, 4, 5), f32(1, 2, 3, 2, 3)], **options)
