@@ -69,6 +69,8 @@ class OnnxloomBackend(Backend):
         Raises:
             InputError: the arrays do not fit the inputs of the node.
         """
+        if not isinstance(node, NodeProto):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InputError(f"node is a {type(node).__name__}; expected a NodeProto")
         given: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]  # pyright: ignore[reportUnknownArgumentType]
         values = _by_name(node, given)
         graph = helper.make_graph(
@@ -80,7 +82,9 @@ class OnnxloomBackend(Backend):
             ],
             [helper.make_empty_tensor_value_info(name) for name in node.output if name],
         )
-        opset = int(kwargs.pop("opset_version", defs.onnx_opset_version()))
+        opset: Any = kwargs.pop("opset_version", defs.onnx_opset_version())
+        if not isinstance(opset, int):
+            raise InputError(f"opset_version is {opset!r}; expected a number")
         imports = [helper.make_opsetid("", opset)]
         if node.domain not in ("", "ai.onnx"):
             imports.append(helper.make_opsetid(node.domain, 1))
@@ -91,7 +95,7 @@ class OnnxloomBackend(Backend):
     @classmethod
     def supports_device(cls, device: str) -> bool:
         """Whether models run there: the CPU only."""
-        return device.split(":")[0] == "CPU"
+        return str(device).split(":")[0] == "CPU"
 
 
 def _by_name(node: NodeProto, given: Sequence[Any]) -> dict[str, Array]:

@@ -67,6 +67,8 @@ def export(module: ModuleOp, opset: int | None) -> Exported:
     """
     verify_dominance(module)
     newest = defs.onnx_opset_version()
+    if opset is not None and not isinstance(opset, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise PassError(f"onnx export: opset is {opset!r}; expected a number")
     if opset is not None and not 1 <= opset <= newest:
         raise PassError(f"onnx export: opset {opset} is not known; expected 1 to {newest}")
     return _Exporter(module, opset).export()

@@ -14,7 +14,7 @@ from onnxloom.errors import ModelError
 def import_model(
     source: Source,
     *,
-    external_data_dirs: Sequence[str | os.PathLike[str]] = (),
+    external_data_dirs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     overridden: Collection[str] = (),
 ) -> ModuleOp:
     """A module with `func.func @main_graph` from a path, bytes, an open file, or a `ModelProto`.

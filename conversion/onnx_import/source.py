@@ -39,8 +39,12 @@ class LoadedModel:
     """Path as given, when there is one."""
 
 
-def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = ()) -> LoadedModel:
+def load(
+    source: Source, external_data_dirs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ()
+) -> LoadedModel:
     """Reads a model. Raises ModelError in one line that names the file."""
+    if isinstance(external_data_dirs, str | os.PathLike):
+        external_data_dirs = [external_data_dirs]
     dirs = [Path(path) for path in external_data_dirs]
     mark = f"onnxloom-{secrets.token_hex(8)}"
     if isinstance(source, ModelProto):
@@ -54,7 +58,10 @@ def load(source: Source, external_data_dirs: Sequence[str | os.PathLike[str]] = 
     if isinstance(source, Readable):
         name = getattr(source, "name", "model")
         file = name if isinstance(name, str) else None
-        data = source.read()
+        try:
+            data = source.read()
+        except (OSError, ValueError) as error:  # closed, or open for writing
+            raise ModelError(f"{file or 'model'}: cannot be read: {error}") from None
         if not isinstance(data, bytes):
             raise ModelError(
                 f"{file or 'model'}: gives {type(data).__name__}; expected a file opened as binary"
@@ -97,19 +104,24 @@ def _from_buffer(
             raise ModelError("it has no graph")
     except (ModelError, DecodeError) as error:
         reason = str(error) if isinstance(error, ModelError) else "the data are damaged"
-        if not len(buffer):
-            reason = "it is empty"
-        elif _is_text(buffer):
-            reason = "it is text (IR is read from files whose names end in .mlir, by `onnxloom export` too)"
-        raise ModelError(f"{name}: is not a valid ONNX model: {reason}") from None
+        raise ModelError(f"{name}: is not a valid ONNX model: {_other_kind(buffer) or reason}") from None
     folder = None if file is None else Path(file).resolve().parent
     pieces = [buffer[start:end] for start, end in skeleton.ranges]
     return LoadedModel(proto, Payloads(mark, pieces, folder, dirs), name, file)
 
 
-def _is_text(buffer: memoryview) -> bool:
-    """Whether a person may have written it: nothing but characters and blanks at the start."""
-    return all(byte >= 32 or byte in b"\t\n\r\f" for byte in buffer[:512])
+def _other_kind(buffer: memoryview) -> str:
+    """What data that are no model are instead, where that can be seen."""
+    head = bytes(buffer[:512])
+    if not head:
+        return "it is empty"
+    if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
+        return "it is compressed; expected the file inside"
+    if head.startswith(b"version https://git-lfs"):
+        return "it is a Git LFS pointer; expected the file it stands for"
+    if all(byte >= 32 or byte in b"\t\n\r\f" for byte in head):
+        return "it is text (IR is read from files whose names end in .mlir, by `onnxloom export` too)"
+    return ""
 
 
 def without_large_data(model: ModelProto, mark: str) -> tuple[ModelProto, list[Payload]]:

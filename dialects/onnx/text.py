@@ -85,6 +85,8 @@ def load_module(path: Path, weights_dirs: Sequence[str | Path] = ()) -> ModuleOp
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
         raise ModelError(f"{path}:{line}: is not UTF-8 text; expected IR") from None
+    if not text.strip():
+        raise ModelError(f"{path}: is empty; expected IR")
     with weights_source(*weights_dirs):
         module = parse_module(text, filename=str(path))
     try:

@@ -84,3 +84,10 @@ def test_arrays_that_do_not_fit_the_node(inputs: list[object], message: str) -> 
 def test_another_device_is_refused() -> None:
     with pytest.raises(onnxloom.InputError, match="'CUDA'.*'CPU' only"):
         backend.prepare(model_of("agraph (float[N] x) => (float[N] y) { y = Relu(x) }"), "CUDA")
+
+
+def test_what_is_no_node_or_opset_is_named() -> None:
+    with pytest.raises(onnxloom.InputError, match="node is a str; expected a NodeProto"):
+        backend.run_node("Relu", [X])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(onnxloom.InputError, match="opset_version is 'x'; expected a number"):
+        backend.run_node(helper.make_node("Relu", ["x"], ["y"]), [X], opset_version="x")

@@ -35,6 +35,13 @@ def test_a_value_used_before_it_is_defined_is_named(tmp_path: Path, used: str) -
         onnxloom.compile(parse_module(path))
 
 
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "m.mlir"
+    path.write_text("\n")
+    with pytest.raises(ModelError, match=r"m\.mlir: is empty; expected IR"):
+        load_module(path)
+
+
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     path = tmp_path / "m.mlir"
     path.write_bytes(b"// a\n// b\n\xff\xfe")

@@ -165,3 +165,11 @@ def test_a_location_longer_than_any_path_is_named(tmp_path: Path) -> None:
 def test_a_symbolic_link_to_itself_is_named(tmp_path: Path) -> None:
     (tmp_path / "w.bin").symlink_to("w.bin")
     assert "symbolic link" in refusal(write(tmp_path, location="w.bin"))
+
+
+def test_one_folder_may_stand_for_a_list(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "w.bin").write_bytes(WEIGHTS.tobytes())
+    path = write(tmp_path / "model", location="w.bin")
+    module = import_model(path, external_data_dirs=str(tmp_path / "more"))
+    assert any(isinstance(op, onnx.ConstantOp) for op in module.walk())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 import subprocess
@@ -171,6 +172,8 @@ def test_skeleton_of_a_model_without_large_tensors_is_the_model() -> None:
         (b"", "empty"),
         (b"\0\0\0\0", "not a valid ONNX model"),
         (b"builtin.module {\n}\n", "it is text"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "a Git LFS pointer"),
+        (gzip.compress(small_model().SerializeToString()), "it is compressed"),
         (b"\x08\x08", "no graph"),
         (small_model().SerializeToString()[:-10], "not a valid ONNX model"),
         (bytes(range(256)) * 20, "not a valid ONNX model"),
@@ -230,6 +233,15 @@ def test_shapes_beyond_any_array_are_named(dims: list[int], expected: str, is_ra
     model.graph.initializer.append(tensor)
     with pytest.raises(ModelError, match=f"initializer 'odd' has .*{expected}"):
         import_model(model)
+
+
+def test_streams_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(small_model().SerializeToString())
+    with open(tmp_path / "m.onnx", "rb") as closed, open(tmp_path / "w", "wb") as written:
+        closed.close()
+        for stream in (closed, written):
+            with pytest.raises(ModelError, match="cannot be read"):
+                import_model(stream)
 
 
 def test_missing_file_folder_and_odd_name_are_named(tmp_path: Path) -> None:
