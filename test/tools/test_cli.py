@@ -131,6 +131,20 @@ def test_explain_lists_chains_declines_and_host_steps(run: Callable[..., Any], m
     assert "in Python: 1 op\n  onnx.NonZero" in out
 
 
+def test_explain_lists_fused_ops_that_run_op_by_op(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "foreign.mlir"
+    path.write_text(
+        "func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+        '  %0 = "onnx.FusedOp"(%x) <{kind = "other.thing"}> ({\n  ^bb0(%a: tensor<8xf32>):\n'
+        '    %1 = "onnx.Neg"(%a) : (tensor<8xf32>) -> tensor<8xf32>\n'
+        '    "onnx.Yield"(%1) : (tensor<8xf32>) -> ()\n  }) : (tensor<8xf32>) -> tensor<8xf32>\n'
+        "  onnx.Return %0 : tensor<8xf32>\n}\n"
+    )
+    code, out, err = run("explain", path)
+    assert (code, err) == (0, "")
+    assert "not compiled as one kernel after all: 1 fused op\n  fused op of kind 'other.thing' runs op" in out
+
+
 def test_explain_plan_shows_stretches(run: Callable[..., Any], model: Path) -> None:
     code, out, _ = run("explain", model, "--plan")
     assert code == 0

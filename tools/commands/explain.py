@@ -71,11 +71,20 @@ def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:
 
 def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
     from onnxloom.conversion.onnx_to_loom.convert import PLAN_TIME_REASON, ConvertOnnxToLoomPass
+    from onnxloom.conversion.onnx_to_loom.decline import FusionFallbackWarning
     from onnxloom.dialects import loom
     from onnxloom.dialects.onnx.text import make_context
     from onnxloom.transforms.fusion.report import describe
 
-    ConvertOnnxToLoomPass().apply(make_context(), module)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ConvertOnnxToLoomPass().apply(make_context(), module)
+    fallen = [caught_one.message for caught_one in caught]
+    fallen = [message for message in fallen if isinstance(message, FusionFallbackWarning)]
+    if fallen:
+        say(f"not compiled as one kernel after all: {_count(len(fallen), 'fused op')}")
+    for message in fallen:
+        say(f"  {message}")
     kernels = [op for op in module.walk() if isinstance(op, loom.KernelOp)]
     launches = [op for op in module.walk() if isinstance(op, loom.LaunchOp)]
     hosts = [op for op in module.walk() if isinstance(op, loom.HostOp)]

@@ -9,7 +9,7 @@ whose match at an anchor cannot be built is barred there, and what it claimed go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
-from onnxloom.dialects.onnx import FusedOp
+from onnxloom.dialects.onnx import ConstantOp, FusedOp, NoValueOp, ReturnOp, YieldOp
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Match, Miss
@@ -28,6 +28,8 @@ from onnxloom.transforms.fusion.plugins import blaming_plugin, current_registry
 from onnxloom.transforms.fusion.report import Decline, FusedChain, FusionReport, Reason, chain_of, describe
 
 Helper: TypeAlias = type[FusionOpKindHelper]
+
+_NOT_FUSED = (FusedOp, ConstantOp, NoValueOp, ReturnOp, YieldOp)
 
 
 @dataclass(frozen=True)
@@ -171,12 +173,28 @@ class _Creation:
         alive = [op for op in again if op.parent is not None and op.parent in self.blocks]
         return sorted(alive, key=self.place)
 
+    def left_out(self, fused: FusedOp, chain: FusedChain) -> tuple[str, ...]:
+        """The ops that make what `fused` reads or read what it makes, as far as no stop names them."""
+        told = {word for stop in chain.stops for word in stop.text.split()}
+        makers = [value.owner for value in fused.operands]
+        readers = [use.operation for result in fused.results for use in result.uses]
+        lines: dict[str, None] = {}
+        for op in (*makers, *readers):
+            if not isinstance(op, Operation) or isinstance(op, _NOT_FUSED) or op.name in told:
+                continue
+            misses = self.misses.get(op, {})
+            reasons = [f"{kind}: {Reason.of(miss)}" for kind, miss in misses.items()]
+            lines[f"{describe(op)}: {'; '.join(reasons) or 'no kind starts from it or takes it along'}"] = (
+                None
+            )
+        return tuple(lines)
+
     def write_report(self) -> None:
         blocks: dict[Block, int] = {}
         made = dict(self.chains)
         for op in walk_outside_fused_ops(self.module, blocks):
             if isinstance(op, FusedOp) and op in made:
-                self.report.chains.append(made[op])
+                self.report.chains.append(replace(made[op], left_out=self.left_out(op, made[op])))
             for kind, miss in self.misses.get(op, {}).items():
                 self.report.declines.append(Decline(kind, describe(op), Reason.of(miss)))
 

@@ -79,17 +79,22 @@ class FusionOpKindHelper(_Frozen):
     is_abstract: ClassVar[bool] = True
     """Whether the class is only a base of kinds: `class Base(FusionOpKindHelper, abstract=True)`."""
 
+    replaces_builtin: ClassVar[bool] = False
+    """Whether a plug-in's class takes the place of onnxloom's own kind of the same name:
+    `class Mine(FusionOpKindHelper, replaces_builtin=True)`."""
+
     dim_conditions: tuple[DimEquality, ...] = field(default=(), kw_only=True)
     """What detection proved about dynamic dims and the body relies on.
 
     Checked where actual sizes are known; the unfused ops run when one does not hold.
     """
 
-    def __init_subclass__(cls, *, abstract: bool = False, **options: Any):
+    def __init_subclass__(cls, *, abstract: bool = False, replaces_builtin: bool = False, **options: Any):
         for name in _FINAL:
             if name in cls.__dict__:
                 raise TypeError(f"{cls.__name__}.{name}: this method is final, a kind cannot override it")
         cls.is_abstract = abstract
+        cls.replaces_builtin = replaces_builtin
         if not abstract:
             _check_members(cls)
             if "benefit" not in cls.__dict__:

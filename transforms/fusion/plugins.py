@@ -56,11 +56,23 @@ class KindRegistry:
         return digest.hexdigest()
 
     def with_plugins(self, modules: Iterable[ModuleType]) -> KindRegistry:
-        """A registry that knows these plug-ins too; a kind string they define again is theirs."""
+        """A registry that knows these plug-ins too; a kind string they define again is theirs.
+
+        Raises:
+            PassError: a plug-in defines a kind of onnxloom's own without saying `replaces_builtin`.
+        """
         helpers = {helper.kind: helper for helper in self.helpers}
+        builtin = {helper.kind for helper in own_registry().helpers}
         plugins = list(self.plugins)
         for module in modules:
-            helpers.update((helper.kind, helper) for helper in kinds_in(module))
+            for helper in kinds_in(module):
+                if helper.kind in builtin and not helper.replaces_builtin:
+                    raise PassError(
+                        f"plug-in {module.__file__}: {helper.__name__}.kind is {helper.kind!r}, which "
+                        "onnxloom has already; choose another, or write "
+                        f"class {helper.__name__}(FusionOpKindHelper, replaces_builtin=True)"
+                    )
+                helpers[helper.kind] = helper
             plugins.append(module)
         return KindRegistry(tuple(helpers.values()), tuple(plugins))
 

@@ -43,6 +43,9 @@ class FusedChain:
     stops: tuple[Reason, ...]
     """Why the chain ends where it does."""
 
+    left_out: tuple[str, ...] = ()
+    """Ops next to the chain that no stop names, each with why it is not fused."""
+
     def __str__(self) -> str:
         benefit = "" if self.benefit is None else f": {self.benefit}"
         return f"{self.kind} at {self.anchor}, {' '.join(self.ops)}{benefit}"
@@ -78,6 +81,7 @@ class FusionReport:
         for chain in self.chains:
             lines.append(f"  fused {chain}")
             lines.extend(f"    ends: {reason}" for reason in chain.stops)
+            lines.extend(f"    left out: {neighbour}" for neighbour in chain.left_out)
         lines.extend(f"  declined {decline}" for decline in self.declines)
         return "\n".join(lines)
 

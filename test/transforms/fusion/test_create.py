@@ -125,6 +125,16 @@ def test_a_claim_that_cannot_be_built_leaves_its_ops_to_others():
     assert [(c.kind, c.ops) for c in report.chains] == [("onnx.elementwise", ("Neg", "Exp", "Add"))]
 
 
+def test_neighbours_that_no_stop_names_are_listed():
+    lines = [unary("s", "Softmax", "x"), unary("a", "Neg", "s"), unary("b", "Exp", "a")]
+    report = fuse_ops(module_of([*lines, unary("c", "LogSoftmax", "b")], "c"), [ElementwiseFusion])
+    (chain,) = report.chains
+    assert chain.ops == ("Neg", "Exp")
+    assert [stop.text for stop in chain.stops] == ["onnx.LogSoftmax is not elementwise"]
+    assert chain.left_out == (f"onnx.Softmax -> {T}: no kind starts from it or takes it along",)
+    assert f"    left out: {chain.left_out[0]}" in str(report)
+
+
 def test_what_could_not_be_built_says_why():
     lines = [unary("a", "Neg", "x"), unary("b", "Softmax", "a"), binary("c", "MatMul", "b", "a")]
     report = fuse_ops(module_of(lines, "c"), [Greedy])

@@ -92,7 +92,13 @@ def test_an_imported_kind_is_not_the_plugins_own(tmp_path: Path):
 
 
 def test_a_plugin_may_replace_a_kind(tmp_path: Path):
-    with use_plugins([write(tmp_path / "mine.py", "onnx.elementwise")]):
+    path = write(tmp_path / "mine.py", "onnx.elementwise")
+    with pytest.raises(PassError, match="Mine.kind is 'onnx.elementwise', which onnxloom has already"):
+        own_registry().with_plugins([load_plugin(path)])
+    path.write_text(
+        path.read_text().replace("(FusionOpKindHelper)", "(FusionOpKindHelper, replaces_builtin=True)")
+    )
+    with use_plugins([path]):
         (helper,) = current_registry().select(("onnx.elementwise",))
         assert helper is not ElementwiseFusion
     assert current_registry().select(("onnx.elementwise",)) == (ElementwiseFusion,)
