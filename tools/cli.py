@@ -7,31 +7,21 @@ line is at fault, 3 onnxloom is at fault.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from onnxloom.tools.failures import EXIT_OK, UsageError, close_broken_pipe, describe, one_line, report
-from onnxloom.tools.streams import complain, standard_streams
+from onnxloom.tools.failures import EXIT_OK, UsageError
+from onnxloom.tools.program import run_program
 
 PROGRAM = "onnxloom"
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
-    try:
-        with standard_streams(), _warnings_as_lines():
-            return _run(args)
-    except BrokenPipeError as error:
-        return close_broken_pipe() if error.filename is None else report(PROGRAM, describe(error), error)
-    except SystemExit as error:
-        return error.code if isinstance(error.code, int) else EXIT_OK
-    except (Exception, KeyboardInterrupt) as error:
-        return report(PROGRAM, describe(error), error)
+    return run_program(PROGRAM, lambda: _run(args))
 
 
 def commands() -> list[str]:
@@ -77,16 +67,6 @@ def _module(command: str) -> Any:
     """`import` is a Python keyword, so its file is `import_.py`."""
     file = command + "_" if command == "import" else command
     return import_module(f"onnxloom.tools.commands.{file}")
-
-
-@contextlib.contextmanager
-def _warnings_as_lines() -> Generator[None]:
-    def show(message: Warning | str, *_args: Any, **_kwargs: Any) -> None:
-        complain(f"{PROGRAM}: warning: {one_line(message)}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
 
 
 if __name__ == "__main__":

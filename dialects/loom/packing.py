@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from onnxloom.errors import OnnxloomError
+
 Array = npt.NDArray[Any]
 
 
@@ -109,6 +111,9 @@ def pack(layout: str, source: Array, params: Mapping[str, int]) -> Array:
     """`source` in the named layout, as a fresh contiguous array.
 
     Raises:
-        KeyError: there is no such layout.
+        OnnxloomError: there is no such layout.
     """
-    return PACKERS[layout](source, params)
+    packer = PACKERS.get(layout)
+    if packer is None:
+        raise OnnxloomError(f"loom.pack: there is no layout {layout!r}")
+    return packer(source, params)

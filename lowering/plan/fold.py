@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.plan.arena import ALIGNMENT
 from onnxloom.lowering.plan.last_use import direct_reads
 from onnxloom.lowering.plan.program import (
@@ -37,12 +36,9 @@ SMALL = 64 << 10
 
 def fold_pack(step: PackStep, source: Array) -> Array:
     """The packed array."""
-    from onnxloom.dialects.loom.packing import PACKERS
+    from onnxloom.dialects.loom.packing import pack
 
-    packer = PACKERS.get(step.layout)
-    if packer is None:
-        raise OnnxloomError(f"loom.pack: there is no layout {step.layout!r}")
-    return read_only(packer(source, dict(step.params)))
+    return read_only(pack(step.layout, source, dict(step.params)))
 
 
 def fold_host(step: HostStep, known: dict[Slot, int], table: Constants) -> list[Any] | None:

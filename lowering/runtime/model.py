@@ -98,7 +98,8 @@ class CompiledModel:
         """Whether the cache holds this model (set by the cache)."""
         self.specialize: Callable[[tuple[tuple[int, ...], ...]], CompiledModel] | None = None
         """Compiles the model for given input shapes, where that tells more about it."""
-        self._variants: dict[Any, CompiledModel] = {}
+        self._variants: dict[Any, CompiledModel | None] = {}
+        """By shape key; None where the model cannot be compiled for it."""
         self._parent: CompiledModel | None = None
         self.compile_overriding: Callable[[tuple[str, ...]], CompiledModel] | None = None
         """Compiles the model with inputs of these names in place of their default values."""
@@ -235,6 +236,7 @@ class CompiledModel:
             variant = self.specialize(tuple([array.shape for array in arrays]))
         except OnnxloomError:
             # What is wrong for these shapes may lie in a branch that is not taken; running will tell.
+            self._variants[key] = None
             return None
         variant._parent = self
         return self._variants.setdefault(key, variant)

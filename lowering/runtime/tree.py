@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxloom.errors import InputError
 from onnxloom.lowering.plan.fill import Filler
-from onnxloom.lowering.plan.memo import Memo, contents
+from onnxloom.lowering.plan.memo import Memo, identity
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep, is_array
 from onnxloom.lowering.plan.values import only_element
@@ -109,7 +109,7 @@ class PlanTree:
             if end.branch:
                 found = np.array(bool(only_element(found, end.origin, "its condition")))
                 self.engine.on_host("If", "its condition is known only while running")
-            key: Any = contents(found) if is_array(found) else repr(found)
+            key: Any = identity(found)
             results = [found]
         else:
             args = [fetch(cells) for fetch in end.args]

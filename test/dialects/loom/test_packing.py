@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from onnxloom.dialects.loom.packing import pack
+from onnxloom.errors import OnnxloomError
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 24])
@@ -48,3 +49,8 @@ def test_integer_weights_lose_their_zero_point() -> None:
     numbers = pack("integers_as_floats", source, {"zero": 128})
     assert numbers.dtype == np.float32
     np.testing.assert_array_equal(numbers, [[[-128, -125], [127, 0]]])
+
+
+def test_a_layout_that_does_not_exist_is_named() -> None:
+    with pytest.raises(OnnxloomError, match="'nothing'"):
+        pack("nothing", np.zeros(3, np.float32), {})

@@ -79,3 +79,20 @@ def test_inputs_that_do_not_fit_are_refused_all_the_same() -> None:
     model = onnxloom.compile(squeeze_if_one())
     with pytest.raises(InputError, match="'x'"):
         model(np.ones((1, 3, 1), np.float32))
+
+
+def test_shapes_that_cannot_be_compiled_for_are_tried_once() -> None:
+    model = onnxloom.compile(squeeze_if_one())
+    tried: list[object] = []
+
+    def refuse(shapes: object) -> onnxloom.CompiledModel:
+        tried.append(shapes)
+        raise onnxloom.ModelError("not for these")
+
+    model.specialize = refuse
+    strided = np.ones((1, 6), np.float32)[:, ::2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            assert model(strided)[0].shape == (3,)
+    assert tried == [((1, 3),)]
