@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN with all their attributes, f32 and f64."""
+"""LSTM, GRU and RNN with all their attributes; f16 and bf16 are computed in f32, f32 and f64 as they are."""
 
 from __future__ import annotations
 
