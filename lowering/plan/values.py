@@ -16,6 +16,10 @@ from onnxloom.lowering.plan.program import Array, is_array, named
 Dims: TypeAlias = tuple[int, ...]
 
 
+MAX_RANK = 64
+"""Dims that a numpy array can have."""
+
+
 class NeedValue(Exception):
     """The contents of a value are needed to go on, and are not known before the program runs."""
 
@@ -84,6 +88,8 @@ def only_element(value: Any, origin: str, what: str) -> Any:
 
 def check_size(dtype: np.dtype[Any] | None, shape: Dims, origin: str) -> None:
     """Raises ModelError for a result that no memory could hold (numpy limits the dims of empty ones too)."""
+    if len(shape) > MAX_RANK:
+        raise ModelError(named(origin, f"a result of {len(shape)} dims; arrays have at most {MAX_RANK}"))
     nbytes = math.prod(filter(None, shape)) * (dtype.itemsize if dtype is not None else 0)
     if nbytes > memory_limit():
         raise ModelError(

@@ -211,3 +211,13 @@ def test_nothing_is_resampled_from_an_empty_dim(mode: str) -> None:
     assert model(np.ones((1, 1, 0), np.float32), ints(1, 1, 0))[0].shape == (1, 1, 0)
     with pytest.raises(InputError, match='^Resize "n0": dim 2 is 0'):
         model(np.ones((1, 1, 0), np.float32), ints(1, 1, 3))
+
+
+def test_results_of_more_dims_than_arrays_have() -> None:
+    model = named(
+        "agraph (int64[100] s) => (float y) { f = ConstantOfShape(s) y = ReduceSum <keepdims=0> (f) }"
+    )
+    with pytest.raises(
+        ModelError, match='^ConstantOfShape "n0": a result of 100 dims; arrays have at most 64$'
+    ):
+        model(np.ones(100, np.int64))
