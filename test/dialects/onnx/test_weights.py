@@ -303,3 +303,17 @@ def test_external_data_are_found_through_the_model_that_names_them(tmp_path: Pat
     (elsewhere / "w.bin").unlink()
     with pytest.raises(ModelError, match="w.bin"):
         value_in(parse_module(elsewhere / "m.mlir"))
+
+
+def test_weights_of_a_file_that_is_written_anew_are_kept(tmp_path: Path):
+    path = tmp_path / "w"
+    text = tmp_path / "m.mlir"
+    for array in (W, W + 1):
+        module = ModuleOp([make_constant(weights_attr(array))])
+        if text.exists():
+            module.body.block.add_op(parse_module(text).body.block.first_op.clone())  # pyright: ignore[reportOptionalMemberAccess]
+        with WeightsWriter(path) as writer:
+            text.write_text(printed(module, weights_out=writer))
+    arrays = [constant_value(op.output) for op in parse_module(text).walk() if isinstance(op, ConstantOp)]
+    np.testing.assert_array_equal(arrays[0], W + 1)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_array_equal(arrays[1], W)  # pyright: ignore[reportArgumentType]
