@@ -45,7 +45,7 @@ class InputPort:
             value = cast(Any, np.asarray(value))  # pyright: ignore[reportUnknownArgumentType]
         if not is_array(value):
             try:
-                return np.asarray(value, dtype=wanted)
+                return _converted(value, wanted)
             except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(
                     f"input {self.name!r}: got a {type(value).__name__} that is no {self.spec.text} ({error})"
@@ -80,6 +80,17 @@ class InputPort:
         names = [*self.dims, *("" for _ in shape)]
         texts = [str(d) if d != DYNAMIC else name or "?" for d, name in zip(shape, names, strict=False)]
         return "[" + ", ".join(texts) + "]"
+
+
+def _converted(value: Any, wanted: np.dtype[Any]) -> Array:
+    """A list or number as an array. (numpy would cut fractions off, and read numbers from texts.)"""
+    natural: Array = np.asarray(value)
+    numeric = wanted.kind != "O"
+    if natural.size and (
+        (natural.dtype.kind in "fc" and wanted.kind in "iub") or (natural.dtype.kind in "US" and numeric)
+    ):
+        raise TypeError(f"its elements are of type {natural.dtype}")
+    return np.asarray(value, dtype=wanted)
 
 
 def _strings(array: Array) -> Array:

@@ -191,3 +191,12 @@ def test_options_of_onnxruntime_are_taken() -> None:
     session = onnxloom.InferenceSession(model, options)  # pyright: ignore[reportArgumentType]
     assert session.get_session_options().opt_level == 0
     assert session.model.artifact.fused == ()
+
+
+@pytest.mark.parametrize("value", [[1.5, 2], [1.0], ["1"], 2.5, [1 + 2j]])
+def test_lists_that_would_lose_something_are_refused(value: Any) -> None:
+    model = onnxloom.compile(model_of("agraph (int64[N] x) => (int64[N] y) { y = Neg(x) }"))
+    assert model([1, 2])[0].tolist() == [-1, -2]
+    assert model([])[0].tolist() == []
+    with pytest.raises(onnxloom.InputError, match="^input 'x': got a (list|float) that is no tensor"):
+        model(value)
