@@ -146,7 +146,8 @@ def _origin(op: Operation, operand: SSAValue) -> str:
     name = f"%{operand.name_hint}, " if operand.name_hint else ""
     if isinstance(operand, BlockArgument):
         return f"{name}argument {operand.index} of a block that is not visible there"
-    assert isinstance(operand, OpResult)
+    if not isinstance(operand, OpResult):
+        return f"{name}a value that is not defined there"  # what xDSL's parser leaves of a name in a region
     producer = operand.op
     if producer is op:
         return f"{name}its own result"

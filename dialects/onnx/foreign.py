@@ -17,6 +17,7 @@ from onnxloom.dialects.onnx.fused import FusedOp
 from onnxloom.dialects.onnx.op import OnnxOp, onnx_op
 from onnxloom.dialects.onnx.ops import BatchNormalizationOp, MaxPoolOp
 from onnxloom.dialects.onnx.structure import ReturnOp, YieldOp
+from onnxloom.errors import ModelError
 
 
 @onnx_op(since_version=1)
@@ -102,6 +103,8 @@ def _fused(op: Operation) -> None:
 def _return(op: Operation) -> None:
     parent = op.parent_op()
     if isinstance(op, ReturnOp) and isinstance(parent, OnnxOp):
+        if op.results or op.regions:
+            raise ModelError("onnx.Return has results or regions; expected operands only")
         made = YieldOp.create(operands=op.operands, attributes=op.attributes, location=op.location)
         Rewriter.replace_op(op, [made], [])
 

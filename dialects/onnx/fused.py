@@ -50,6 +50,8 @@ class FusedOp(OnnxOp):
         super().verify(verify_nested_ops)
 
     def _verify_body(self) -> None:
+        if len(self.regions) != 1:
+            raise VerifyException(f"has {len(self.regions)} regions; expected one, its body")
         if len(self.body.blocks) != 1:
             raise VerifyException(f"the body has {len(self.body.blocks)} blocks; expected one")
         block = self.body.block

@@ -88,7 +88,11 @@ class OnnxParser(LocationParser, ArrayParser):
         return found
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        module = super().parse_module(allow_implicit_module)
+        try:
+            module = super().parse_module(allow_implicit_module)
+        except (ValueError, IndexError, OverflowError) as error:
+            # xDSL takes for granted that digits are ASCII and few, and that names of blocks are names.
+            self.raise_error(" ".join(map(str, error.args)) or type(error).__name__)
         replace_foreign_ops(module)
         return module
 

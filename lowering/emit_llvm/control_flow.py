@@ -179,7 +179,14 @@ def _microkernel(f: FunctionEmitter, op: Operation) -> None:
     tuned = find_microkernel(op.kind.data, f.target)
     args = f.get(op.args)
     if tuned is not None:
-        tuned(f.builder, plain_params(op.params), args, f.target)
+        try:
+            tuned(f.builder, plain_params(op.params), args, f.target)
+        except (LookupError, TypeError, ValueError) as error:
+            # Kernels are also written by hand.
+            raise PassError(
+                f"emit-llvm: loom.microkernel {op.kind.data}: parameters or operands are not those of its "
+                f"tuned form: {type(error).__name__}: {error}"
+            ) from error
         return
     block = op.reference.block
     for argument, operand in zip(block.args, op.args, strict=True):
