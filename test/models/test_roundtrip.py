@@ -22,6 +22,7 @@ import pytest
 from onnxloom.conversion.onnx_export import export_model
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.dialects.onnx.text import parse_module, print_module
+from onnxloom.dialects.onnx.weights_source import weights_source
 
 ort = pytest.importorskip("onnxruntime")
 Array = np.ndarray[Any, Any]
@@ -54,7 +55,8 @@ def outputs_of(model: bytes, inputs: dict[str, Array]) -> list[Any]:
 def round_trip(path: Path, opset: int | None = None) -> onnx.ModelProto:
     stream = io.StringIO()
     print_module(import_model(path), stream)
-    return export_model(parse_module(stream.getvalue()), opset=opset)
+    with weights_source(path.parent):
+        return export_model(parse_module(stream.getvalue()), opset=opset)
 
 
 def difference(have: Any, want: Any) -> float:
