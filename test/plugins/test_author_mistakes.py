@@ -81,6 +81,11 @@ MISTAKES = {
         "return check(*body.ops)", "return True",
         "MeanSquareFusion: TypeError: verify gives a bool; expected a Miss, or None if all is well",
     ),
+    "a detection that says nothing": (
+        "return check(anchor, readers[0]) or Match(helper, (anchor, readers[0]), readers[0].results)",
+        "return check(anchor, readers[0])",
+        "MeanSquareFusion: TypeError: detect_if_beneficial gives a NoneType; expected a Match or a Miss",
+    ),
     "no helper": (
         "    helper = MeanSquareFusion\n", "    helpr = MeanSquareFusion\n",
         "lowering MeanSquareLowering lacks helper (the class of the kind it lowers)",

@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from onnxloom.errors import PassError
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Match, Miss
@@ -43,11 +42,9 @@ class FusedPatternForOpKind(RewritePattern, Generic[HelperT]):
             return None
         with blaming_plugin(self.helper):
             found: Any = self.helper.detect_if_beneficial(dims, op)
-        if not isinstance(found, Match | Miss):
-            raise PassError(
-                f"{self.helper.__name__}.detect_if_beneficial gives a {type(found).__name__}; "
-                "expected a Match or a Miss"
-            )
+            if not isinstance(found, Match | Miss):
+                given = type(found).__name__
+                raise TypeError(f"detect_if_beneficial gives a {given}; expected a Match or a Miss")
         return found  # pyright: ignore[reportUnknownVariableType]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
