@@ -40,6 +40,9 @@ class PlanCache:
         self._disk = DiskCache(cache_directory())
         self._key = key
         self._source = source
+        self._save_at = 0
+        """Remembered results from which on the entry is written again: each time twice as many, so that a
+        model that meets ever new shapes is not written for each of them."""
 
     @staticmethod
     def of(source: Any, options: CompileOptions) -> PlanCache | None:
@@ -71,19 +74,22 @@ class PlanCache:
 
         try:
             artifact = store.loads(data, self._source)
-            return load_artifact(artifact, after_run=self.save)
+            model = load_artifact(artifact, after_run=self.save)
         except Exception:  # written by who knows what: compile instead
             self._disk.remove(self._key)
             return None
+        model.stored = True
+        return model
 
     def save(self, model: CompiledModel) -> None:
-        """Stores a model after a run that filled a plan; nothing happens if that taught nothing."""
+        """Stores a model after a run that filled a plan; nothing happens if that taught little."""
         memo = model.artifact.memo
-        if model.stored and not memo.grown:
+        if model.stored and not (memo.grown and len(memo.entries) >= self._save_at):
             return
         memo.grown = False
         model.stored = True
         entries = dict(memo.entries)  # other threads may add to it meanwhile
+        self._save_at = 2 * len(entries)
         artifact = replace(model.artifact, memo=entries)  # pyright: ignore[reportArgumentType]
         source = store.source_of([v for v in artifact.constants.values if hasattr(v, "nbytes")])
         if source is not None and not _same_bytes(source, self._source):
