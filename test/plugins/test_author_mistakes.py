@@ -84,7 +84,7 @@ MISTAKES = {
     "a detection that says nothing": (
         "return check(anchor, readers[0]) or Match(helper, (anchor, readers[0]), readers[0].results)",
         "return check(anchor, readers[0])",
-        "MeanSquareFusion: TypeError: detect_if_beneficial gives a NoneType; expected a Match or a Miss",
+        "MeanSquareFusion.detect_if_beneficial gives a NoneType; expected a Match or a Miss",
     ),
     "no helper": (
         "    helper = MeanSquareFusion\n", "    helpr = MeanSquareFusion\n",

@@ -43,8 +43,8 @@ class FusedPatternForOpKind(RewritePattern, Generic[HelperT]):
         with blaming_plugin(self.helper):
             found: Any = self.helper.detect_if_beneficial(dims, op)
             if not isinstance(found, Match | Miss):
-                given = type(found).__name__
-                raise TypeError(f"detect_if_beneficial gives a {given}; expected a Match or a Miss")
+                where = f"{self.helper.__name__}.detect_if_beneficial"
+                raise TypeError(f"{where} gives a {type(found).__name__}; expected a Match or a Miss")
         return found  # pyright: ignore[reportUnknownVariableType]
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:

@@ -224,5 +224,6 @@ def _one_line(error: BaseException, file: Path | None) -> str:
     if isinstance(error, SyntaxError):
         return text
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if file is not None and Path(frame.filename) == file]
+    file = None if file is None else file.resolve()
+    lines = [frame.lineno for frame in frames if file is not None and Path(frame.filename).resolve() == file]
     return f"{text} (line {lines[-1]})" if lines else text

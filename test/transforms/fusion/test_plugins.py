@@ -210,6 +210,13 @@ def test_an_answer_that_is_neither_match_nor_miss_is_an_error(tmp_path: Path, an
         FuseOpsPass().apply(make_context(), parse_module(NEG))
 
 
+def test_a_relative_path_has_line_numbers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "raises.py").write_text("x = 1\nraise ValueError('bad')\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PassError, match=r"plug-in raises.py: ValueError: bad \(line 2\)"):
+        load_plugin("raises.py")
+
+
 def test_a_parameter_of_the_wrong_type_is_one_line_that_names_the_file(tmp_path: Path):
     path = tmp_path / "wrong.py"
     text = GOOD.replace("{kind}", "demo.wrong").replace("import Miss", "import Match")
