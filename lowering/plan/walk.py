@@ -13,6 +13,7 @@ from onnxloom.lowering.plan.fold import fold_pack, placed, read_only
 from onnxloom.lowering.plan.index_ops import evaluate
 from onnxloom.lowering.plan.memo import signature
 from onnxloom.lowering.plan.node import End, Fetch, Frame, Node, ReturnEnd, State, StepEnd, ValueEnd
+from onnxloom.lowering.plan.origins import origin_of
 from onnxloom.lowering.plan.program import (
     DYNAMIC,
     Block,
@@ -100,7 +101,11 @@ class Walk:
         return [self.value(s) for s in slots]
 
     def ints(self, slots: Sequence[Slot]) -> list[int]:
-        return [v for v in map(self.get, slots) if isinstance(v, int)]
+        found = [self.get(slot) for slot in slots]
+        sizes = [v for v in found if isinstance(v, int)]
+        if len(sizes) != len(found):
+            raise ModelError("the program uses a tensor as a size")
+        return sizes
 
     def bind(self, slot: Slot, value: Value | int) -> None:
         """Sets a slot of the innermost block. Kernels trust declared types, so these are checked here."""
@@ -115,14 +120,17 @@ class Walk:
         if spec.kind != "tensor":
             return
         if value.dtype != dtype:
-            raise ModelError(
-                f"a value of {program.name} has elements of type {value.dtype}; the model declares {dtype}"
-            )
+            problem = f"has elements of type {value.dtype}; the model declares {dtype}"
+            raise self._error(f"a value of {program.name} {problem}")
         if not spec.accepts(value.shape):
-            raise ModelError(
-                f"a value of {program.name} has shape {list(value.shape)}; "
-                f"the model declares {_dims(spec.shape)}"
-            )
+            problem = f"has shape {list(value.shape)}; the model declares {_dims(spec.shape)}"
+            raise self._error(f"a value of {program.name} {problem}")
+
+    def _error(self, problem: str) -> ModelError:
+        """`problem`, said of the op of the model that the current step is for."""
+        frame = self.frames[-1]
+        known = frame.pc < len(frame.block.steps)
+        return ModelError(named(origin_of(frame.block.steps, frame.pc) if known else "", problem))
 
     def advance(self) -> None:
         self.frames[-1].pc += 1
@@ -194,7 +202,8 @@ class Walk:
         assert source.dtype is not None and dtype is not None
         view = Value(dtype, shape, buffer=source.buffer, offset=source.offset + offset * dtype.itemsize)
         if offset < 0 or offset * dtype.itemsize + view.nbytes > source.nbytes or any(d < 0 for d in shape):
-            raise ModelError(f"a view of shape {list(shape)} does not fit a value of {list(source.shape)}")
+            problem = f"a view of shape {list(shape)} does not fit a value of {list(source.shape)}"
+            raise self._error(problem)
         if source.is_known:
             flat = source.known.reshape(-1)
             size = int(np.prod(shape, dtype=np.int64))
@@ -204,15 +213,17 @@ class Walk:
     def _launch(self, step: LaunchStep) -> None:
         ins, outs = self.values(step.ins), self.values(step.outs)
         if any(v.buffer is not None and v.buffer.cell is not None or v.is_known for v in outs):
-            raise ModelError(f"loom.launch @{step.kernel} would write to a value that is not its own")
+            raise self._error(f"loom.launch @{step.kernel} would write to a value that is not its own")
         if any(not v.is_known and v.buffer is None for v in ins):
-            raise ModelError(f"loom.launch @{step.kernel} reads a value that nothing was written to")
+            raise self._error(f"loom.launch @{step.kernel} reads a value that nothing was written to")
         for value in ins:
             if value.is_known:
                 value.known = placed(value.known)
         sizes = self.ints(step.sizes)
         if sizes and (max(sizes) > _LARGEST or min(sizes) < ~_LARGEST):
-            raise ModelError(f"loom.launch @{step.kernel}: a size of {max(sizes, key=abs):,} is out of range")
+            raise self._error(
+                f"loom.launch @{step.kernel}: a size of {max(sizes, key=abs):,} is out of range"
+            )
         filled = self.stretch.launch(step.kernel, ins, outs, sizes, step.inplace)
         for slot, result, value in zip(step.outs, step.results, filled, strict=True):
             self.env[slot] = value
