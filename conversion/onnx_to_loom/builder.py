@@ -196,10 +196,19 @@ class KernelBuilder:
     # Program level: tensors
 
     def empty(self, type_: Attribute, dims: Sequence[SSAValue]) -> SSAValue:
-        """A destination of this type; `dims` are all of its dims."""
+        """A destination of this type; `dims` are all of its dims.
+
+        A static dim of the type is checked where the size that kernels go by is computed: what a text
+        declares may be wrong, and the kernel would leave part of the destination as it is, or write past it.
+        """
         shape = ranked(type_, "result").get_shape()
         if len(dims) != len(shape):
             raise ValueError(f"a result of type {type_} has {len(shape)} dims, got {len(dims)}")
+        for axis, (size, declared) in enumerate(zip(dims, shape, strict=True)):
+            if declared not in (DYNAMIC_INDEX, index_value(size)):
+                wrong = self.insert(arith.SubiOp(size, self.index(declared))).results[0]
+                message = f"dim {axis} of the result is declared as {declared}, which is wrong by {{0}}"
+                self.insert(loom.CheckOp(wrong, message))
         dynamic = [size for size, d in zip(dims, shape, strict=True) if d == DYNAMIC_INDEX]
         return self.insert(tensor.EmptyOp(dynamic, type_)).results[0]
 
