@@ -12,7 +12,7 @@ from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr
 
 if TYPE_CHECKING:
-    from onnxloom.conversion.onnx_to_loom.convert import BlockConverter
+    from onnxloom.conversion.onnx_to_loom.block_converter import BlockConverter
 
 CONTROL_FLOW = (onnx.IfOp, onnx.LoopOp, onnx.ScanOp)
 

@@ -118,18 +118,18 @@ def test_outputs_match_the_reference(model: Path, monkeypatch: pytest.MonkeyPatc
 
 def saturate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes products of uint8 and int8 add up in pairs of 16 bits, on the host instead of in kernels."""
-    from onnxloom.conversion.onnx_to_loom import convert
+    from onnxloom.conversion.onnx_to_loom import block_converter
     from onnxloom.lowering.plan_cache import PlanCache
     from onnxloom.lowering.runtime.host_ops import registry
     from onnxloom.lowering.runtime.host_ops.replacements import dynamic_quantize_lstm
 
-    with_kernel = convert.lowering_of
+    with_kernel = block_converter.lowering_of
 
     def lowering_of(op: Any) -> Any:
         name = op.function_name.data if op.name == "onnx.Custom" else op.onnx_name
         return None if name in ("MatMulInteger", "DynamicQuantizeLSTM") else with_kernel(op)
 
-    monkeypatch.setattr(convert, "lowering_of", lowering_of)
+    monkeypatch.setattr(block_converter, "lowering_of", lowering_of)
     monkeypatch.setattr(PlanCache, "of", lambda source, options: None)  # pyright: ignore
 
     def product(a: Any, b: Any) -> Any:

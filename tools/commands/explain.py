@@ -70,7 +70,8 @@ def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:
 
 
 def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
-    from onnxloom.conversion.onnx_to_loom.convert import PLAN_TIME_REASON, ConvertOnnxToLoomPass
+    from onnxloom.conversion.onnx_to_loom.block_converter import PLAN_TIME_REASON
+    from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
     from onnxloom.conversion.onnx_to_loom.decline import FusionFallbackWarning
     from onnxloom.dialects import loom
     from onnxloom.dialects.onnx.text import make_context
