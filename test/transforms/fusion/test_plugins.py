@@ -206,7 +206,7 @@ def test_a_kind_that_raises_at_work_is_one_line_that_names_file_and_line(tmp_pat
 def test_an_answer_that_is_neither_match_nor_miss_is_an_error(tmp_path: Path, answer: str, words: str):
     path = tmp_path / "answers.py"
     path.write_text(GOOD.replace("{kind}", "demo.answers").replace('Miss("never")', answer))
-    with use_plugins([path]), pytest.raises(PassError, match=f"Mine.detect_if_beneficial .*{words}"):
+    with use_plugins([path]), pytest.raises(PassError, match=f"Mine: .*detect_if_beneficial gives a {words}"):
         FuseOpsPass().apply(make_context(), parse_module(NEG))
 
 
