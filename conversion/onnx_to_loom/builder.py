@@ -178,37 +178,40 @@ class KernelBuilder:
         return value
 
     def broadcast_dims(self, values: Sequence[SSAValue], result_type: Attribute) -> list[SSAValue]:
-        """The dims of the broadcast of `values`; only dims the type leaves open are computed."""
+        """The dims of the broadcast of `values`; only those that cannot be told are computed."""
         shape = ranked(result_type, "result").get_shape()
-        if DYNAMIC_INDEX not in shape:
-            return [self.index(d) for d in shape]
         keys = result_dims([self.dim_keys(v) for v in values], len(shape))
-        told = [cast(SSAValue, key) if isinstance(key, SSAValue) else None for key in keys]
-        known = [
-            self.index(d) if d != DYNAMIC_INDEX else self.index(key) if isinstance(key, int) else size
-            for d, key, size in zip(shape, keys, told, strict=True)
-        ]
-        if None not in known:
-            return [size for size in known if size is not None]
-        computed = self.insert(loom.BroadcastDimsOp(values, len(shape))).results
-        return [size or c for size, c in zip(known, computed, strict=True)]
+        told = [self.index(key) if isinstance(key, int) else key for key in keys]
+        known = [cast(SSAValue, size) for size in told if isinstance(size, SSAValue)]
+        if len(known) < len(told):
+            computed = self.insert(loom.BroadcastDimsOp(values, len(shape))).results
+            pairs = zip(told, computed, strict=True)
+            known = [cast(SSAValue, s) if isinstance(s, SSAValue) else c for s, c in pairs]
+        return [self.agreed(s, d, axis) for axis, (s, d) in enumerate(zip(known, shape, strict=True))]
 
     # Program level: tensors
 
-    def empty(self, type_: Attribute, dims: Sequence[SSAValue]) -> SSAValue:
-        """A destination of this type; `dims` are all of its dims.
+    def agreed(self, size: SSAValue, declared: int, axis: int) -> SSAValue:
+        """A dim as the type declares it, else as computed.
 
-        A static dim of the type is checked where the size that kernels go by is computed: what a text
-        declares may be wrong, and the kernel would leave part of the destination as it is, or write past it.
+        What a text declares may be wrong, and a kernel that goes by the computed size would leave part of
+        the result as it is, or write past it: the two are compared when the plan is made.
         """
+        if declared == DYNAMIC_INDEX:
+            return size
+        if index_value(size) != declared:
+            wrong = self.insert(arith.SubiOp(size, self.index(declared))).results[0]
+            message = f"dim {axis} of the result is declared as {declared}, which is wrong by {{0}}"
+            self.insert(loom.CheckOp(wrong, message))
+        return self.index(declared)
+
+    def empty(self, type_: Attribute, dims: Sequence[SSAValue]) -> SSAValue:
+        """A destination of this type; `dims` are all of its dims."""
         shape = ranked(type_, "result").get_shape()
         if len(dims) != len(shape):
             raise ValueError(f"a result of type {type_} has {len(shape)} dims, got {len(dims)}")
         for axis, (size, declared) in enumerate(zip(dims, shape, strict=True)):
-            if declared not in (DYNAMIC_INDEX, index_value(size)):
-                wrong = self.insert(arith.SubiOp(size, self.index(declared))).results[0]
-                message = f"dim {axis} of the result is declared as {declared}, which is wrong by {{0}}"
-                self.insert(loom.CheckOp(wrong, message))
+            self.agreed(size, declared, axis)
         dynamic = [size for size, d in zip(dims, shape, strict=True) if d == DYNAMIC_INDEX]
         return self.insert(tensor.EmptyOp(dynamic, type_)).results[0]
 

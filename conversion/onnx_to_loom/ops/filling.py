@@ -31,7 +31,7 @@ def lower_constant_of_shape(
     if type_.get_num_dims() != length[0]:
         raise Declined("the result does not have one dim per element of the shape")
     dims = [
-        builder.insert(loom.ExtractOp(shape, i)).results[0] if d == DYNAMIC_INDEX else builder.index(d)
+        builder.agreed(builder.insert(loom.ExtractOp(shape, i)).results[0], d, i)
         for i, d in enumerate(type_.get_shape())
     ]
     value = constant_value(attr(op, "value"))

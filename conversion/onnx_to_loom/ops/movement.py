@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -31,10 +31,8 @@ def lower_transpose(op: onnx.TransposeOp, inputs: Inputs, builder: KernelBuilder
 
 def exact_dims(builder: KernelBuilder, type_: TensorType, dims: Sequence[SSAValue]) -> list[SSAValue]:
     """Dims as the type knows them, else as computed."""
-    return [
-        size if d == DYNAMIC_INDEX else builder.index(d)
-        for d, size in zip(type_.get_shape(), dims, strict=True)
-    ]
+    sizes = zip(dims, type_.get_shape(), strict=True)
+    return [builder.agreed(size, d, axis) for axis, (size, d) in enumerate(sizes)]
 
 
 def lower_expand(op: onnx.ExpandOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:

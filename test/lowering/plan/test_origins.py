@@ -49,6 +49,21 @@ def run(op: str, attributes: str, second: str, array: Any) -> None:
             id="kernel",
         ),
         pytest.param(
+            ("Expand", "", "tensor<2xi64>", np.int64([2, 3])), 'Expand "node 1": dim 0 .* by -5', id="expand"
+        ),
+        pytest.param(
+            ("Tile", "", "tensor<2xi64>", np.int64([2, 1])), 'Tile "node 1": dim 0 .* by -3', id="tile"
+        ),
+        pytest.param(("Mul", "", TENSOR, X), 'Mul "node 1": dim 0 .* by -5', id="elementwise"),
+        pytest.param(
+            ("Concat", ", axis = 0 : si64", TENSOR, X), 'Concat "node 1": dim 0 .* by -3', id="concat"
+        ),
+        pytest.param(
+            ("ReduceSum", "", "tensor<1xi64>", np.int64([1])),
+            'ReduceSum "node 1": dim 0 .* by -5',
+            id="reduce",
+        ),
+        pytest.param(
             ("Add", "", TENSOR, np.ones((4, 5), np.float32)), 'Add "node 1": shape mismatch', id="broadcast"
         ),
     ],
