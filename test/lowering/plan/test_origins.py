@@ -34,7 +34,7 @@ def run(op: str, attributes: str, second: str, array: Any) -> None:
     ("case", "problem"),
     [
         pytest.param(
-            ("Reshape", "", "tensor<2xi64>", np.int64([3, 2])),
+            ("Reshape", "", "tensor<2xi64>", np.array([3, 2])),
             r'Reshape "node 1": a view of shape \[7, 2\] does not fit a value of \[2, 3\]',
             id="view",
         ),
@@ -49,17 +49,17 @@ def run(op: str, attributes: str, second: str, array: Any) -> None:
             id="kernel",
         ),
         pytest.param(
-            ("Expand", "", "tensor<2xi64>", np.int64([2, 3])), 'Expand "node 1": dim 0 .* by -5', id="expand"
+            ("Expand", "", "tensor<2xi64>", np.array([2, 3])), 'Expand "node 1": dim 0 .* by -5', id="expand"
         ),
         pytest.param(
-            ("Tile", "", "tensor<2xi64>", np.int64([2, 1])), 'Tile "node 1": dim 0 .* by -3', id="tile"
+            ("Tile", "", "tensor<2xi64>", np.array([2, 1])), 'Tile "node 1": dim 0 .* by -3', id="tile"
         ),
         pytest.param(("Mul", "", TENSOR, X), 'Mul "node 1": dim 0 .* by -5', id="elementwise"),
         pytest.param(
             ("Concat", ", axis = 0 : si64", TENSOR, X), 'Concat "node 1": dim 0 .* by -3', id="concat"
         ),
         pytest.param(
-            ("ReduceSum", "", "tensor<1xi64>", np.int64([1])),
+            ("ReduceSum", "", "tensor<1xi64>", np.array([1])),
             'ReduceSum "node 1": dim 0 .* by -5',
             id="reduce",
         ),
