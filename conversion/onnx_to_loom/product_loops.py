@@ -88,12 +88,6 @@ class Shape:
         """Whether tiles are the result: there is nothing to do on them."""
         return self.tile is not None and self.epilogue is None and self.result == self.element
 
-    @property
-    def size_count(self) -> int:
-        """Number of index arguments: see `ProductLoops`."""
-        others = len(self.column_strides)
-        return self.rank + 3 + (self.rank + 1) * (3 + others) + 3 + others
-
 
 def tile_of(target: Target, element: Attribute, parts: int = 1) -> GemmTile | None:
     """The register tile for factors of this storage type, None if there is no tuned one.

@@ -8,6 +8,7 @@ import numpy as np
 
 from onnxloom.lowering.plan.arena import ALIGNMENT
 from onnxloom.lowering.plan.last_use import direct_reads
+from onnxloom.lowering.plan.memory import address_of, aligned_array
 from onnxloom.lowering.plan.program import (
     Array,
     Block,
@@ -101,16 +102,11 @@ def placed(array: Array) -> Array:
 
     Elements must be aligned; small arrays, which are read again and again, start on a cache line.
     """
-    if array.flags.aligned and (array.nbytes > SMALL or _address(array) % ALIGNMENT == 0):
+    if array.flags.aligned and (array.nbytes > SMALL or address_of(array) % ALIGNMENT == 0):
         return array
-    raw = np.empty(array.nbytes + ALIGNMENT, np.uint8)
-    copy: Array = np.ndarray(array.shape, array.dtype, raw, -_address(raw) % ALIGNMENT)
+    copy = aligned_array(array.shape, array.dtype, array.nbytes)
     copy[...] = array
     return read_only(copy)
-
-
-def _address(array: Array) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def read_only(value: Any) -> Any:

@@ -10,12 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from onnxloom.lowering.plan.arena import ALIGNMENT
+from onnxloom.lowering.plan.memory import address_of, aligned_bytes
 from onnxloom.lowering.plan.node import Node
-from onnxloom.lowering.plan.program import Array
-from onnxloom.lowering.plan.values import Dims
 
 Executor: TypeAlias = Callable[[int, int, int, int], int]
 """Runs records `begin` to `end` of a table: (table address, starts address, begin, end)."""
@@ -26,31 +22,8 @@ SLICE_SECONDS = 0.02
 MAX_FREE = 4
 """Idle instances kept per stretch."""
 
-_from_buffer = ctypes.c_char.from_buffer
-_address_of = ctypes.addressof
-
-
-def address_of(array: Array) -> int:
-    """Address of the first element. (`ndarray.ctypes` takes ten times as long.)"""
-    try:
-        return _address_of(_from_buffer(array))  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError, BufferError):  # read-only, empty, or a dtype without buffer protocol
-        return array.__array_interface__["data"][0]
-
-
 LARGE = 1 << 14
 """Arrays of this many bytes or more start at a multiple of ALIGNMENT: stores to them run faster."""
-
-
-def aligned_array(shape: Dims, dtype: np.dtype[Any], nbytes: int) -> Array:
-    """An uninitialised array whose memory starts at a multiple of ALIGNMENT."""
-    raw = np.empty(nbytes + ALIGNMENT, np.uint8)
-    return np.ndarray(shape, dtype, raw, -address_of(raw) % ALIGNMENT)
-
-
-def aligned_bytes(nbytes: int) -> Array:
-    """Uninitialised memory that starts at a multiple of ALIGNMENT."""
-    return aligned_array((nbytes,), np.dtype(np.uint8), nbytes)
 
 
 class Instance:

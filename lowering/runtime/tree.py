@@ -14,11 +14,12 @@ import numpy as np
 from onnxloom.errors import InputError
 from onnxloom.lowering.plan.fill import Filler
 from onnxloom.lowering.plan.memo import Memo, identity
+from onnxloom.lowering.plan.memory import aligned_array
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep, is_array
 from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
-from onnxloom.lowering.runtime.instance import LARGE, Executor, aligned_array, give_back, take
+from onnxloom.lowering.runtime.instance import LARGE, Executor, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
 
 
