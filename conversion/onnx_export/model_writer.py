@@ -31,24 +31,18 @@ class ModelWriter(NodeWriter):
 
     def write_ops(self, graph: GraphProto, block: Block) -> None:
         self.types.update((self.names.of(arg), arg.type) for arg in block.args)
-        for op in block.ops:
-            if op is block.last_op or isinstance(op, onnx.NoValueOp):
-                continue
-            if isinstance(op, onnx.FusedOp):
-                self.write_fused(graph, op)
-                continue
-            if isinstance(op, onnx.ConstantOp):
-                self.write_initializer(graph, op)
-                continue
-            inputs = [self.names.of(operand) for operand in op.operands]
-            outputs = self._outputs(op)
-            self.types.update(zip(outputs, op.result_types, strict=True))
-            graph.node.append(self.node(op, inputs, outputs))
-            if isinstance(op, onnx.CustomOp):
-                named = zip(outputs, op.result_types, strict=True)
-                graph.value_info.extend(value_info(name, t) for name, t in named if name)
-            elif op.name in ("onnx.TreeEnsembleClassifier", "onnx.TreeEnsembleRegressor"):
-                self.has_old_trees = True
+        super().write_ops(graph, block)
+
+    def write_op(self, graph: GraphProto, op: Operation) -> None:
+        inputs = [self.names.of(operand) for operand in op.operands]
+        outputs = self._outputs(op)
+        self.types.update(zip(outputs, op.result_types, strict=True))
+        graph.node.append(self.node(op, inputs, outputs))
+        if isinstance(op, onnx.CustomOp):
+            named = zip(outputs, op.result_types, strict=True)
+            graph.value_info.extend(value_info(name, t) for name, t in named if name)
+        elif op.name in ("onnx.TreeEnsembleClassifier", "onnx.TreeEnsembleRegressor"):
+            self.has_old_trees = True
 
     def _outputs(self, op: Operation) -> list[str]:
         """Names of the results; optional ones that nothing reads are left out."""

@@ -169,9 +169,13 @@ class NodeWriter:
             if isinstance(op, onnx.ConstantOp):
                 self.write_initializer(graph, op)
                 continue
-            inputs = [self.names.of(operand) for operand in op.operands]
-            outputs = [self.names.of(result) for result in op.results]
-            graph.node.append(self.node(op, inputs, outputs))
+            self.write_op(graph, op)
+
+    def write_op(self, graph: GraphProto, op: Operation) -> None:
+        """One op that has a node of its own."""
+        inputs = [self.names.of(operand) for operand in op.operands]
+        outputs = [self.names.of(result) for result in op.results]
+        graph.node.append(self.node(op, inputs, outputs))
 
     def write_fused(self, graph: GraphProto, op: onnx.FusedOp) -> None:
         """The ops of the body, in place."""
