@@ -2,65 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from onnxloom.transforms.miss import Miss
 
 if TYPE_CHECKING:
     from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 
-_ROOT: Final = Path(__file__).resolve().parents[2]
+__all__ = ["Benefit", "Body", "Match", "Miss"]
 
 HelperT_co = TypeVar("HelperT_co", bound="FusionOpKindHelper", covariant=True)
-
-
-@dataclass(frozen=True, init=False)
-class Miss:
-    """A declined match, or a fused op that is not what its attributes say.
-
-    Made where the check stands: the file and line of the call are kept (a frame look-up, no stack
-    walk, so that a miss costs about a microsecond).
-    """
-
-    reason: str
-    owner: Operation | None = field(compare=False)
-    """The op that starts the match this anchor would belong to, when that is why there is none here."""
-
-    _file: str = field(compare=False, repr=False)
-    line: int = field(compare=False, repr=False)
-
-    def __init__(self, reason: str, *, owner: Operation | None = None):
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage] (inspect walks the stack)
-        object.__setattr__(self, "reason", reason)
-        object.__setattr__(self, "owner", owner)
-        object.__setattr__(self, "_file", frame.f_code.co_filename)
-        object.__setattr__(self, "line", frame.f_lineno)
-
-    @property
-    def file(self) -> str:
-        """Path of the check's source file: below the project's root where it is one of its own."""
-        return _shown_path(self._file)
-
-    def within(self, context: str) -> Miss:
-        """The same check's answer to a wider question: `context: reason`."""
-        wider = Miss(f"{context}: {self.reason}", owner=self.owner)
-        object.__setattr__(wider, "_file", self._file)
-        object.__setattr__(wider, "line", self.line)
-        return wider
-
-    def __str__(self) -> str:
-        return f"{self.reason} ({self.file}:{self.line})"
-
-
-@cache
-def _shown_path(file: str) -> str:
-    path = Path(file).resolve()
-    return path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else path.name
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
+from onnxloom.transforms.describe import describe
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
 from onnxloom.transforms.fusion.match import Benefit, Match, Miss
+
+__all__ = ["Decline", "FusedChain", "FusionReport", "Reason", "chain_of", "describe"]
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,6 @@ class FusionReport:
             lines.extend(f"    left out: {neighbour}" for neighbour in chain.left_out)
         lines.extend(f"  declined {decline}" for decline in self.declines)
         return "\n".join(lines)
-
-
-def describe(op: Operation) -> str:
-    """`onnx.Add "encoder/add"`, with the type of the result where the node has no name."""
-    name = op.attributes.get("onnx_node_name")
-    if isinstance(name, StringAttr) and name.data:
-        return f'{op.name} "{name.data}"'
-    return f"{op.name} -> {op.results[0].type}" if op.results else op.name
 
 
 def chain_of(match: Match[FusionOpKindHelper], anchor: Operation) -> FusedChain:
