@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from onnxloom.conversion.onnx_import import import_model
-from onnxloom.tools.testing.observe import observe
+from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.tools.testing.shape_witness import ShapeWitness
 
 SMALL_MODELS = (
@@ -30,7 +30,7 @@ def check(models_dir: Path, name: str) -> None:
     module = import_model(folder / "model.onnx")
     witness = ShapeWitness(module)
     with np.load(folder / "inputs.npz") as inputs:
-        observe(module, dict(inputs), witness.see)
+        evaluate_module(module, dict(inputs), seen=witness.see)
     assert witness.compared > 1
 
 

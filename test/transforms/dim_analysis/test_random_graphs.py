@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.lowering.runtime.host_ops import evaluate
-from onnxloom.tools.testing.observe import observe
+from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.tools.testing.shape_witness import ShapeWitness
 
 Array = np.ndarray[Any, Any]
@@ -222,5 +222,5 @@ def test_random_graph(case: tuple[ModelProto, dict[str, Array]]):
     model, arrays = case
     module = import_model(model)
     witness = ShapeWitness(module)
-    observe(module, arrays, witness.see)
+    evaluate_module(module, arrays, seen=witness.see)
     assert witness.compared > len(model.graph.node)
