@@ -1,18 +1,19 @@
 """Which dims are equal, and which small integers are known, before the model runs?
 
-`DimAnalysis` answers for the values of a function or module as they stand when it is made; ops made
-later are known by their types only.
+`DimAnalysis` answers for the values of a function or module as they stand when it is made. Ops made
+later are known by their types only, or as well as all others once `update` has seen them.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.transforms.dim_analysis.analysis import Analysis
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol
 from onnxloom.transforms.dim_analysis.facts import Elements, Shape
+from onnxloom.transforms.dim_analysis.refined_type import TypeCache
 
 __all__ = ["DimAnalysis", "DimExpr", "Symbol"]
 
@@ -22,6 +23,7 @@ class DimAnalysis:
 
     def __init__(self, analysis: Analysis):
         self._analysis = analysis
+        self._types: TypeCache = {}
 
     @staticmethod
     def of(op: Operation) -> DimAnalysis:
@@ -71,6 +73,24 @@ class DimAnalysis:
     def transfer(self, value: SSAValue, fresh: SSAValue) -> None:
         """Lets `fresh`, which a rewrite put in the place of `value`, be known by what `value` is known by."""
         self._analysis.transfer(value, fresh)
+
+    def update(self, op: Operation) -> None:
+        """Looks at an op made later, or changed, whose operands are known; regions included.
+
+        Raises ModelError when the shapes of its inputs contradict each other.
+        """
+        self._analysis.update(op)
+
+    def unite(self, value: SSAValue, fresh: SSAValue, *, is_new: bool) -> None:
+        """Two names of one value: `fresh` takes the place of `value` and is known by what both are.
+
+        The dims of a new value are called as those of `value` are, which other values may share.
+        """
+        self._analysis.unite(value, fresh, is_new=is_new)
+
+    def refined_type(self, value: SSAValue) -> Attribute | None:
+        """The type that says all that is known of a value; None when its own type does."""
+        return self._analysis.refined_type(value, self._types)
 
 
 def analyze(op: Operation) -> Analysis:

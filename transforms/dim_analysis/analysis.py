@@ -40,6 +40,7 @@ from onnxloom.transforms.dim_analysis.facts import (
 )
 from onnxloom.transforms.dim_analysis.nested_types import more_precise
 from onnxloom.transforms.dim_analysis.query import OpQuery
+from onnxloom.transforms.dim_analysis.refined_type import TypeCache, refined_type
 from onnxloom.transforms.dim_analysis.rules import rule_tables
 from onnxloom.transforms.dim_analysis.small_elements import (
     INTEGER_RANGES,
@@ -116,6 +117,38 @@ class Analysis:
         facts = self.facts(value)
         if facts is not None:
             self._facts[fresh] = facts
+
+    def update(self, op: Operation) -> None:
+        """Visit an op that was made after the walk. Its declared result types say nothing to note."""
+        notes = len(self.notes)
+        for result in op.results:
+            self._facts.pop(result, None)
+            self._element_memo.pop(result, None)
+        self._visit(op)
+        del self.notes[notes:]
+
+    def unite(self, value: SSAValue, fresh: SSAValue, *, is_new: bool) -> None:
+        """What is known of either of two names of one value, for `fresh`."""
+        theirs, own = self.facts(value), self.facts(fresh)
+        if theirs is None or own is None:
+            return
+        shape = own.shape if theirs.shape is None else theirs.shape
+        if own.shape is not None and theirs.shape is not None and len(own.shape) == len(theirs.shape):
+            first, second = (theirs.shape, own.shape) if is_new else (own.shape, theirs.shape)
+            pairs = zip(first, second, strict=True)
+            shape = tuple(b if a.constant is None and b.constant is not None else a for a, b in pairs)
+        elements = own.elements if theirs.elements is None else theirs.elements
+        if elements is not None and (shape is None or numbers(shape) != elements.shape):
+            elements = None
+        self._facts[fresh] = TensorFacts(own.element, shape, elements)
+
+    def refined_type(self, value: SSAValue, cache: TypeCache) -> Attribute | None:
+        """The type that says all that is known of a value; None when its own type does."""
+        facts = self.facts(value)
+        if facts is not None:
+            return refined_type(value.type, facts, cache)
+        found = self.type_of(value)
+        return None if found == value.type else found
 
     def _unseen_elements(self, value: SSAValue, facts: TensorFacts) -> Elements | None:
         shape = numbers(facts.shape)
