@@ -352,3 +352,10 @@ def test_grid_sample(mode: str, padding_mode: str, align_corners: int) -> None:
     check("GridSample", [f32(2, 3, 5, 4), grid[:, :0]], **options)
     if mode != "cubic":
         check("GridSample", [f32(1, 2, 3, 4, 5), f32(1, 2, 3, 2, 3)], **options)
+
+
+@pytest.mark.parametrize(
+    "bounds", [{}, {"start": -9}, {"end": -3}, {"start": 1, "end": 9}, {"start": 2, "end": 1}]
+)
+def test_shape_clamps_its_bounds(bounds: dict[str, int]) -> None:
+    check("Shape", [f32(2, 3)], **bounds)
