@@ -8,9 +8,9 @@ from xdsl.ir import Attribute, Block, Operation
 
 from onnxloom.conversion.onnx_export.names import Names
 from onnxloom.conversion.onnx_export.node import NodeWriter, value_info
-from onnxloom.conversion.onnx_import.overridable import OVERRIDABLE
 from onnxloom.conversion.onnx_import.signature import signature
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import OVERRIDABLE
 from onnxloom.errors import PassError
 
 

@@ -15,11 +15,10 @@ from xdsl.ir import Attribute
 from onnxloom.conversion.onnx_import.scope import Scope
 from onnxloom.conversion.onnx_import.types import type_of_proto
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import OVERRIDABLE
 from onnxloom.errors import ModelError
 
 FIRST_IR_VERSION: Final = 4
-OVERRIDABLE: Final = "onnx_overridable"
-"""Attribute of an onnx.Constant that is the default value of an input: the type of the input."""
 
 
 def overridable_inputs(model: ModelProto) -> Mapping[str, Attribute]:

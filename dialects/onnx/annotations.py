@@ -1,0 +1,39 @@
+"""What may a user or a pass write on an op, for other passes to respect?
+
+Discardable attributes; in an ONNX file they are entries of a node's metadata with the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+PREFIX: Final = "onnxloom."
+"""Of all of these."""
+
+KEEP: Final = "onnxloom.keep"
+"""The op stays as it is: nothing rewrites, folds or removes it."""
+
+DO_NOT_FOLD: Final = "onnxloom.do_not_fold"
+"""The op is not evaluated before the model runs; anything else may be done to it."""
+
+FOLDED: Final = "onnxloom.folded"
+"""On a constant: the pass that put it in the place of an op."""
+
+OVERRIDABLE: Final = "onnx_overridable"
+"""On a constant that is the default value of an input: the type of the input."""
+
+_KEPT_NAME: Final = "_DONOTREMOVE_"
+
+
+def is_kept(op: Operation) -> bool:
+    """Whether the op must stay, by its annotation or because its name begins with `_DONOTREMOVE_`."""
+    attributes = op.attributes
+    if not attributes:
+        return False
+    if KEEP in attributes:
+        return True
+    name = attributes.get("onnx_node_name")
+    return isinstance(name, StringAttr) and name.data.startswith(_KEPT_NAME)

@@ -1,0 +1,60 @@
+"""Pass `fold-constants`: an op that reads constants only is evaluated and becomes a constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.errors import ModelError
+from onnxloom.transforms.folding.fold_op import fold_op, why_not_foldable
+from onnxloom.transforms.folding.folding import Fold, Rule, is_constant
+from onnxloom.transforms.folding.folding_pass import FoldingPass
+from onnxloom.transforms.folding.numpy_op import Array
+from onnxloom.transforms.folding.policy import SHARED_LIMIT, FoldingPolicy
+from onnxloom.transforms.miss import Miss
+
+
+@dataclass(frozen=True)
+class FoldConstantsPass(FoldingPass):
+    """Folds in one sweep, bodies of control flow included; what cannot be evaluated stays."""
+
+    name = "fold-constants"
+
+    def rule(self, module: ModuleOp) -> Rule:
+        policy = self.policy
+        return lambda op: fold_constant_op(op, policy)
+
+
+def fold_constant_op(op: Operation, policy: FoldingPolicy) -> Fold | Miss | None:
+    """The results of an op whose operands are constants; None when they are not."""
+    if isinstance(op, onnx.ConstantOp | onnx.NoValueOp) or not op.results:
+        return None
+    if not all(map(is_constant, op.operands)):
+        return None
+    refusal = why_not_foldable(op)
+    if refusal is not None:
+        return refusal
+    try:
+        inputs = [constant_value(operand) for operand in op.operands]
+    except ModelError as error:
+        return Miss(f"an input cannot be read: {error}")
+    if policy.memory_priority:
+        shared = _shared_input(op, inputs)
+        if shared is not None:
+            return shared
+    results = fold_op(op, inputs, policy)
+    return results if isinstance(results, Miss) else Fold(results)
+
+
+def _shared_input(op: Operation, inputs: list[Array | None]) -> Miss | None:
+    """Why folding would keep the data of an input and add those of the result."""
+    for index, (operand, array) in enumerate(zip(op.operands, inputs, strict=True)):
+        if array is None or array.nbytes <= SHARED_LIMIT:
+            continue
+        if any(use.operation is not op for use in operand.uses):
+            return Miss(f"input {index} of {array.nbytes} bytes is shared, and memory has priority")
+    return None
