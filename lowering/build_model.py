@@ -13,14 +13,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from onnxloom.conversion.onnx_import.overridable import OVERRIDABLE
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.onnx.annotations import OVERRIDABLE
 from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
 from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError, UnsupportedOpError
 from onnxloom.lowering.compile import STAGES, CompileOptions
+from onnxloom.lowering.optimize import optimize_module
 from onnxloom.lowering.plan.build import build_program
 from onnxloom.lowering.plan.fold import drop_unused
 from onnxloom.lowering.plan.memo import Memo
@@ -28,7 +29,6 @@ from onnxloom.lowering.plan.program import Constants, HostStep, Spec, Step, walk
 from onnxloom.lowering.plan.specs import spec_of
 from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
-from onnxloom.transforms.pipelines import FusionOptions, pipeline
 from onnxloom.transforms.specialize import specialize_inputs
 
 
@@ -119,13 +119,10 @@ def _has_program(module: ModuleOp) -> bool:
 
 def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tuple[tuple[str, str], ...]:
     """Runs the passes; kind and ops of each fused chain."""
-    fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
-    fused: list[tuple[str, str]] = []
-    for step in pipeline(options.opt_level, fusion=fusion):
-        step.apply(context, module)
-        if isinstance(step, FuseOpsPass):
-            fused += [(chain.kind, " ".join(chain.ops)) for chain in step.report.chains]
-    return tuple(fused)
+    report = optimize_module(module, context, options)
+    steps = [run.step for run in report.of(FuseOpsPass.name)]
+    chains = [chain for step in steps if isinstance(step, FuseOpsPass) for chain in step.report.chains]
+    return tuple((chain.kind, " ".join(chain.ops)) for chain in chains)
 
 
 def _convert(module: ModuleOp, context: Context) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from onnxloom.lowering.runtime.model import CompiledModel
+from onnxloom.transforms.pass_manager.environment import log_wanted
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -24,7 +25,11 @@ class CompileOptions:
     """How to compile; options that change the result are part of the cache key."""
 
     opt_level: int = 3
-    """0: no fusion; 1 to 3: all passes."""
+    """0: shapes only; 1: what keeps every bit; 2: what rounds elsewhere, and fusion; 3: all that pays."""
+    skip_passes: tuple[str, ...] = ()
+    """Passes to leave out, by name."""
+    strict: bool = False
+    """Whether a pass that fails is an error; else a warning says so, and the others go on."""
     fuse: bool = True
     """Whether chains of ops are fused at all."""
     fusion_kinds: tuple[str, ...] | None = None
@@ -65,7 +70,8 @@ def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     cache = PlanCache.of(source, options) if options.cache else None
-    stored = None if cache is None else cache.load()
+    # A model that is loaded runs no pass that could be logged.
+    stored = None if cache is None or log_wanted() else cache.load()
     if stored is not None:
         return stored
     from onnxloom.lowering.build_model import build_artifact

@@ -22,6 +22,7 @@ from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environm
 from onnxloom.lowering.external_stamp import external_stamp
 from onnxloom.lowering.plan import store
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+from onnxloom.transforms.pass_manager.environment import skipped_by_environment
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import CompileOptions
@@ -124,7 +125,8 @@ def _bytes_of(source: Any) -> memoryview | None:
 
 
 def _options_text(options: CompileOptions) -> str:
-    return repr([(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "progress"])
+    given = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "progress"]
+    return repr([*given, skipped_by_environment()])
 
 
 @cache

@@ -19,15 +19,14 @@ from xdsl.universe import Universe
 from xdsl.utils.frontend import Frontend
 from xdsl.utils.target import Target
 
+from onnxloom.transforms.pass_manager.pass_table import TRANSFORM_PASSES
+
 _DIALECTS = {
     "onnx": "onnxloom.dialects.onnx:ONNX",
     "loom": "onnxloom.dialects.loom:LOOM",
 }
 _PASSES = {
-    "shape-inference": "onnxloom.transforms.shape_inference:ShapeInferencePass",
-    "print-dims": "onnxloom.transforms.print_dims:PrintDimsPass",
-    "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
-    "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
+    **TRANSFORM_PASSES,
     "convert-onnx-to-loom": "onnxloom.conversion.onnx_to_loom.convert:ConvertOnnxToLoomPass",
     "expand-math": "onnxloom.lowering.expand_math:ExpandMathPass",
 }

@@ -18,15 +18,20 @@ def compile(
     threads: int = 1,
     fuse: bool = True,
     disabled_kinds: str | Iterable[str] | None = (),
+    skip_passes: str | Iterable[str] | None = (),
+    strict: bool = False,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
 
+    A pass that fails is left out with a warning; with `strict` it is an error.
+
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
         InputError: an option has no such value.
+        PassError: `skip_passes` names no pass; with `strict`, a pass failed.
     """
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
         raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
@@ -39,6 +44,8 @@ def compile(
             threads=threads,
             fuse=fuse,
             disabled_kinds=_texts("disabled_kinds", disabled_kinds),
+            skip_passes=_texts("skip_passes", skip_passes),
+            strict=strict,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),
             progress=progress,

@@ -11,7 +11,7 @@ from onnxloom.lowering.runtime.model import CompiledModel, ModelMetadata, NodeAr
 
 
 class GraphOptimizationLevel(IntEnum):
-    """How much is optimized: `ORT_DISABLE_ALL` is O0, `ORT_ENABLE_ALL` is O3."""
+    """How much is optimized: O0 (shapes only), O1 (every bit is kept), O2 (fusion), and O3 twice."""
 
     ORT_DISABLE_ALL = 0
     ORT_ENABLE_BASIC = 1
@@ -27,10 +27,16 @@ class SessionOptions:
         self,
         intra_op_num_threads: int = 0,
         graph_optimization_level: GraphOptimizationLevel | int = GraphOptimizationLevel.ORT_ENABLE_ALL,
+        skip_passes: Sequence[str] = (),
+        strict: bool = False,
     ) -> None:
         self.intra_op_num_threads = intra_op_num_threads
         """0: as many as are worth it. Kernels run in the calling thread."""
         self.graph_optimization_level = graph_optimization_level
+        self.skip_passes = skip_passes
+        """Names of passes to leave out."""
+        self.strict = strict
+        """Whether a pass that fails is an error; else a warning says so, and the others go on."""
 
     @property
     def opt_level(self) -> int:
@@ -56,12 +62,20 @@ class InferenceSession:
         Raises:
             ModelError: the model is damaged or uses an op that nothing here can run.
             InputError: `sess_options` are no options.
+            PassError: `skip_passes` names no pass; with `strict`, a pass failed.
         """
         from onnxloom.lowering.compile import CompileOptions, compile_model
 
         options = _options_of(sess_options)
         self._options = options
-        self.model: CompiledModel = compile_model(path_or_bytes, CompileOptions(opt_level=options.opt_level))
+        self.model: CompiledModel = compile_model(
+            path_or_bytes,
+            CompileOptions(
+                opt_level=options.opt_level,
+                skip_passes=tuple(options.skip_passes),
+                strict=options.strict,
+            ),
+        )
 
     @property
     def host_steps(self) -> int:

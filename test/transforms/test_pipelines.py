@@ -1,28 +1,72 @@
-"""What runs at which optimization level."""
+"""What runs at which optimization level, and the text of a level is the level."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
+from onnxloom.errors import PassError
 from onnxloom.transforms.fusion.create import FuseOpsPass
-from onnxloom.transforms.pipelines import FusionOptions, pipeline
+from onnxloom.transforms.pass_manager.pass_text import flattened, parse_passes
+from onnxloom.transforms.pipelines import (
+    OPT_LEVELS,
+    FusionOptions,
+    PipelineOptions,
+    pipeline,
+    pipeline_text,
+)
 
 
-def test_level_zero_does_not_fuse():
+def names(level: int) -> set[str]:
+    return {step.name for step in flattened(pipeline(level))}
+
+
+def test_level_zero_only_infers_shapes():
     assert [step.name for step in pipeline(0)] == ["shape-inference"]
 
 
-@pytest.mark.parametrize("level", [1, 2, 3])
-def test_higher_levels_fuse(level: int):
-    assert [step.name for step in pipeline(level)] == ["shape-inference", "fuse-ops"]
+def test_each_level_has_the_passes_of_those_below():
+    assert names(0) < names(2)
+    assert names(0) <= names(1) <= names(2) <= names(3)
+
+
+def test_fusion_starts_at_level_two():
+    assert "fuse-ops" not in names(1)
+    assert "fuse-ops" in names(2)
 
 
 def test_fusion_options_reach_the_pass():
-    *_, step = pipeline(3, fusion=FusionOptions(("onnx.elementwise",), ("onnx.matmul_epilogue",), True))
-    assert step == FuseOpsPass(("onnx.elementwise",), ("onnx.matmul_epilogue",), True)
-    assert str(step.spec()) == str(FuseOpsPass.from_spec(step.spec()).spec())
+    fusion = FusionOptions(("onnx.elementwise",), ("onnx.matmul_epilogue",), True)
+    steps = pipeline(3, PipelineOptions(fusion))
+    assert FuseOpsPass(("onnx.elementwise",), ("onnx.matmul_epilogue",), True) in steps
+    assert parse_passes(pipeline_text(3, PipelineOptions(fusion))) == tuple(steps)
+
+
+@pytest.mark.parametrize("level", OPT_LEVELS)
+def test_the_text_of_a_level_gives_its_passes(level: int):
+    assert parse_passes(pipeline_text(level)) == tuple(pipeline(level))
 
 
 def test_no_other_level():
     with pytest.raises(ValueError, match="4"):
         pipeline(4)
+
+
+def test_a_kind_that_is_not_there_is_an_error_before_anything_runs():
+    with pytest.raises(PassError, match="nothing"):
+        pipeline(2, PipelineOptions(FusionOptions(disable=("onnx.nothing",))))
+
+
+def test_the_printed_pipeline_is_one_that_the_driver_takes():
+    command = [sys.executable, "-m", "onnxloom.tools.onnxloom_opt"]
+    printed = subprocess.run([*command, "--print-pipeline", "O3"], capture_output=True, text=True, timeout=60)
+    assert printed.stdout.strip() == pipeline_text(3)
+    text = 'func.func @f(%x: tensor<4xf32>) -> tensor<*xf32> {\n  %0 = "onnx.Neg"(%x) : (tensor<4xf32>)'
+    text += " -> tensor<*xf32>\n  onnx.Return %0 : tensor<*xf32>\n}"
+    ran = subprocess.run(
+        [*command, "-p", printed.stdout.strip()], input=text, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "-> tensor<4xf32>" in ran.stdout

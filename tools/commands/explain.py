@@ -58,15 +58,12 @@ def _op_count(module: ModuleOp) -> int:
 
 def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:
     from onnxloom.dialects.onnx.text import make_context
+    from onnxloom.lowering.optimize import optimize_module
     from onnxloom.transforms.fusion.create import FuseOpsPass
-    from onnxloom.transforms.pipelines import FusionOptions, pipeline
 
-    fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
-    context = make_context()
-    for module_pass in pipeline(options.opt_level, fusion=fusion):
-        module_pass.apply(context, module)
-        if isinstance(module_pass, FuseOpsPass):
-            say(module_pass.report)
+    for done in optimize_module(module, make_context(), options).of(FuseOpsPass.name):
+        if isinstance(done.step, FuseOpsPass):
+            say(done.step.report)
 
 
 def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:

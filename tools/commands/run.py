@@ -63,8 +63,21 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of every command that compiles."""
     group = parser.add_argument_group("compiling")
     group.add_argument(
-        "-O", dest="opt_level", type=int, choices=range(4), default=3, help="0: no fusion (default 3)"
+        "-O",
+        dest="opt_level",
+        type=int,
+        choices=range(4),
+        default=3,
+        help="0: shapes only; 1: what keeps every bit; 2: fusion too; 3: all that pays (default 3)",
     )
+    group.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out this pass (repeatable; also ONNXLOOM_SKIP_PASSES)",
+    )
+    group.add_argument("--strict", action="store_true", help="a pass that fails is an error, not a warning")
     group.add_argument("--disable-fused-op", action="store_true", help="fuse nothing")
     group.add_argument(
         "--disable-kind", action="append", default=[], metavar="KIND", help="do not fuse this kind"
@@ -107,10 +120,23 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         opt_level=args.opt_level,
         fuse=not args.disable_fused_op,
         disabled_kinds=tuple(args.disable_kind),
+        skip_passes=skipped_passes(args.skip_pass),
+        strict=args.strict,
         cache=not args.no_cache,
         external_data_dirs=tuple(args.external_data_dir),
         progress=progress,
     )
+
+
+def skipped_passes(named: Sequence[str]) -> tuple[str, ...]:
+    """Raises UsageError for a name that no pass has."""
+    from onnxloom.errors import PassError
+    from onnxloom.transforms.pass_manager.skipping import passes_to_skip
+
+    try:
+        return tuple(sorted(passes_to_skip(named)))
+    except PassError as error:
+        raise UsageError(str(error)) from None
 
 
 def compile_for(args: argparse.Namespace) -> tuple[CompiledModel, float]:

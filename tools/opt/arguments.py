@@ -36,6 +36,18 @@ def register(parser: argparse.ArgumentParser, targets: Iterable[str]) -> None:
         metavar="NAME",
         help="how to read the input: mlir or onnx (default: told from the input)",
     )
+    parser.add_argument(
+        "--skip-pass",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="leave out this pass (repeatable; also ONNXLOOM_SKIP_PASSES)",
+    )
+    parser.add_argument(
+        "--print-pipeline",
+        metavar="LEVEL",
+        help="print the passes of O0, O1, O2 or O3 as -p takes them, and stop",
+    )
     parser.add_argument("--list-passes", action="store_true", help="list passes with their options, and stop")
     parser.add_argument("-v", "--version", action="store_true", help="print versions, and stop")
     _input_options(parser.add_argument_group("input"))

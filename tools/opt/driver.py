@@ -25,6 +25,7 @@ from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
 from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weights_out, check_weights_read
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 from onnxloom.tools.streams import complain
+from onnxloom.transforms.pass_manager.skipping import leave_out, passes_to_skip
 
 PROGRAM = "onnxloom-opt"
 
@@ -74,6 +75,7 @@ class OnnxloomOpt(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         passes = pass_specs.build_pipeline(self.args.passes, self.available_passes)
+        passes = leave_out(passes, self._passes_to_skip())
         after = frozenset(["*"] if self.args.print_ir_after_change else self.args.print_ir_after)
         watch = Watch(
             before=frozenset(self.args.print_ir_before),
@@ -91,6 +93,12 @@ class OnnxloomOpt(xDSLOptMain):
                 raise UsageError(f"--print-ir names pass '{name}', which is not in the pipeline")
         self.runner = PassRunner(passes, watch, replace(self._text_form(), elide_weights=True).text)
 
+    def _passes_to_skip(self) -> frozenset[str]:
+        try:
+            return passes_to_skip(self.args.skip_pass, self.available_passes)
+        except PassError as error:
+            raise UsageError(str(error)) from None
+
     # The work.
 
     def execute(self) -> int:
@@ -99,6 +107,11 @@ class OnnxloomOpt(xDSLOptMain):
             from onnxloom.tools.opt.listing import versions
 
             print(versions())
+            return EXIT_OK
+        if self.args.print_pipeline is not None:
+            from onnxloom.tools.opt.listing import print_pipeline
+
+            print_pipeline(self.args.print_pipeline, self._passes_to_skip())
             return EXIT_OK
         if self.args.list_passes:
             from onnxloom.tools.opt.listing import list_passes

@@ -37,6 +37,9 @@ def run(options: CompileOptions) -> tuple[set[str], dict[str, np.ndarray]]:
     [
         (CompileOptions(fuse=False), set[str]()),
         (CompileOptions(opt_level=0), set[str]()),
+        (CompileOptions(opt_level=1), set[str]()),
+        (CompileOptions(opt_level=2), BOTH),
+        (CompileOptions(skip_passes=("fuse-ops",)), set[str]()),
         (CompileOptions(disabled_kinds=("onnx.elementwise",)), BOTH - {"onnx.elementwise"}),
         (CompileOptions(disabled_kinds=("onnx.matmul_epilogue",)), BOTH - {"onnx.matmul_epilogue"}),
         (CompileOptions(fusion_kinds=("onnx.elementwise",)), {"onnx.elementwise"}),

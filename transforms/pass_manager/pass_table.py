@@ -1,0 +1,39 @@
+"""Which passes over onnx IR are there, and where does each one live?
+
+A pass is imported when it is used. `onnxloom.universe` adds those of the other rooms.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+TRANSFORM_PASSES: Final = {
+    "shape-inference": "onnxloom.transforms.shape_inference:ShapeInferencePass",
+    "print-dims": "onnxloom.transforms.print_dims:PrintDimsPass",
+    "fixed-point": "onnxloom.transforms.pass_manager.fixed_point:FixedPointPass",
+    "fold-constants": "onnxloom.transforms.folding.fold_constants:FoldConstantsPass",
+    "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
+    "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
+}
+"""Name -> module:class."""
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """The class of a pass by its name. Raises ValueError with the nearest names."""
+    path = TRANSFORM_PASSES.get(name)
+    if path is None:
+        raise ValueError(f"unknown pass '{name}'{suggestion(name, TRANSFORM_PASSES)}")
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """` (did you mean ...?)`, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
