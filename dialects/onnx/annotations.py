@@ -22,6 +22,9 @@ DO_NOT_FOLD: Final = "onnxloom.do_not_fold"
 FOLDED: Final = "onnxloom.folded"
 """On a constant: the pass that put it in the place of an op."""
 
+POTENTIAL: Final = "onnxloom.potential"
+"""What an op will give once all of it can be a constant: origin, values, operands that are missing."""
+
 OVERRIDABLE: Final = "onnx_overridable"
 """On a constant that is the default value of an input: the type of the input."""
 

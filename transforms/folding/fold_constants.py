@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.annotations import POTENTIAL
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.errors import ModelError
 from onnxloom.transforms.folding.fold_op import fold_op, why_not_foldable
-from onnxloom.transforms.folding.folding import Fold, Rule, is_constant
+from onnxloom.transforms.folding.folding import Fold, Folding, Rule, is_constant
 from onnxloom.transforms.folding.folding_pass import FoldingPass
 from onnxloom.transforms.folding.numpy_op import Array
 from onnxloom.transforms.folding.policy import SHARED_LIMIT, FoldingPolicy
+from onnxloom.transforms.folding.potential import (
+    Potential,
+    clear,
+    known_value,
+    mark,
+    ripe,
+    take_effect,
+)
 from onnxloom.transforms.miss import Miss
 
 
@@ -28,13 +39,24 @@ class FoldConstantsPass(FoldingPass):
         policy = self.policy
         return lambda op: fold_constant_op(op, policy)
 
+    def finish(self, module: ModuleOp, folding: Folding) -> Callable[[], None]:
+        return lambda: take_effect(module, folding)
+
 
 def fold_constant_op(op: Operation, policy: FoldingPolicy) -> Fold | Miss | None:
-    """The results of an op whose operands are constants; None when they are not."""
+    """The results of an op whose operands are constants; None when they are not.
+
+    Where potential constants are among them, what the results will be is kept aside.
+    """
     if isinstance(op, onnx.ConstantOp | onnx.NoValueOp) or not op.results:
         return None
     if not all(map(is_constant, op.operands)):
+        _keep_aside(op, policy)
         return None
+    if POTENTIAL in op.attributes:
+        fold = ripe(op)
+        if fold is not None:
+            return fold
     refusal = why_not_foldable(op)
     if refusal is not None:
         return refusal
@@ -48,6 +70,29 @@ def fold_constant_op(op: Operation, policy: FoldingPolicy) -> Fold | Miss | None
             return shared
     results = fold_op(op, inputs, policy)
     return results if isinstance(results, Miss) else Fold(results)
+
+
+def _keep_aside(op: Operation, policy: FoldingPolicy) -> None:
+    """Evaluates an op on constants and potential constants, or clears what was found earlier."""
+    inputs = _known_inputs(op)
+    results = None if inputs is None else fold_op(op, inputs, policy)
+    arrays = [value for value in results if value is not None] if isinstance(results, list) else []
+    if len(arrays) != len(op.results):
+        if POTENTIAL in op.attributes:
+            clear(op, FoldConstantsPass.name)
+        return
+    missing = tuple(index for index, operand in enumerate(op.operands) if not is_constant(operand))
+    mark(op, Potential(FoldConstantsPass.name, arrays, missing))
+
+
+def _known_inputs(op: Operation) -> list[Array | None] | None:
+    inputs: list[Array | None] = []
+    for operand in op.operands:
+        array = known_value(operand)
+        if array is None and not is_none(operand):
+            return None
+        inputs.append(array)
+    return inputs
 
 
 def _shared_input(op: Operation, inputs: list[Array | None]) -> Miss | None:

@@ -48,14 +48,20 @@ def fold_op(
     return _checked(op, results)
 
 
+def opted_out(op: Operation) -> Miss | None:
+    """Whether somebody wants an op to be left alone."""
+    if DO_NOT_FOLD in op.attributes:
+        return Miss(f"is marked {DO_NOT_FOLD}")
+    return Miss("is marked to be kept") if is_kept(op) else None
+
+
 def why_not_foldable(op: Operation) -> Miss | None:
     """Why an op is never evaluated, whatever its inputs; None when it may be."""
     if isinstance(op, _STRUCTURE) or not op.results:
         return Miss("computes nothing")
-    if DO_NOT_FOLD in op.attributes:
-        return Miss(f"is marked {DO_NOT_FOLD}")
-    if is_kept(op):
-        return Miss("is marked to be kept")
+    refusal = opted_out(op)
+    if refusal is not None:
+        return refusal
     if op.regions:
         return Miss("has regions")
     if not op.has_trait(Pure):

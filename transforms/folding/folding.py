@@ -18,7 +18,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
-from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE, is_kept
+from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE, POTENTIAL, is_kept
 from onnxloom.transforms.folding.numpy_op import Array
 from onnxloom.transforms.folding.report import FoldingReport
 from onnxloom.transforms.miss import Miss
@@ -142,6 +142,7 @@ class Folding:
         """A constant that takes over the annotations and the name of a result."""
         constant = onnx.make_constant(array)
         constant.attributes.update(op.attributes)
+        constant.attributes.pop(POTENTIAL, None)
         name = op.attributes.get(_NODE_NAME)
         if isinstance(name, StringAttr) and len(op.results) > 1:
             constant.attributes[_NODE_NAME] = StringAttr(f"{name.data}:{index}")
