@@ -32,6 +32,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     Source,
     tile_of,
 )
+from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
 from onnxloom.conversion.onnx_to_loom.widening import is_half, widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
@@ -208,10 +209,25 @@ class _PackedOnTheFly:
                 source, target = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
                 with k.loop(width, parallel=True) as j:
                     k.store(s.widen(k.load(loops.rhs, k.add(source, j))), panel, k.add(target, j))
-            with k.inside(general), k.loop(loops.k) as row:
-                source, target = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
-                with k.loop(count, parallel=True) as j:
-                    value = s.widen(k.load(loops.rhs, k.add(source, k.mul(j, loops.b_n))))
-                    k.store(value, panel, k.add(target, j))
-                with k.loop(width, start=count, parallel=True) as j:
-                    k.store(s.const(0.0, loops.shape.element), panel, k.add(target, j))
+            with k.inside(general):
+                self._fill_any(loops, start, panel, count)
+
+    def _fill_any(self, loops: ProductLoops, start: Scalar, panel: SSAValue, count: Scalar) -> None:
+        """Copies a panel: of a transposed operand by tiles, else element by element; zeros at its end."""
+        k, s = loops.kernel, loops.kernel.scalars
+        width = k.index(loops.shape.columns)
+        by_columns = s.cmp("eq", loops.b_k, k.index(1))
+        lanes = loops.shape.tile.lanes if loops.shape.tile and loops.rhs.type == panel.type else None
+        with k.branch(by_columns) as (transposed, other):
+            if lanes is not None:
+                with k.inside(transposed):
+                    source, target = Matrix(loops.rhs, start, loops.b_n), Matrix(panel, k.index(0), width)
+                    write_transposed(k, source, target, count, loops.k, lanes)
+            for block in (other,) if lanes is not None else (transposed, other):
+                with k.inside(block), k.loop(loops.k) as row:
+                    source_at, target_at = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
+                    with k.loop(count, parallel=True) as j:
+                        value = s.widen(k.load(loops.rhs, k.add(source_at, k.mul(j, loops.b_n))))
+                        k.store(value, panel, k.add(target_at, j))
+        with k.loop(loops.k) as row, k.loop(width, start=count, parallel=True) as j:
+            k.store(s.const(0.0, loops.shape.element), panel, k.add(k.mul(row, width), j))

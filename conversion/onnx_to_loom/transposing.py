@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
 from onnxloom.conversion.onnx_to_loom.copying import gather_copy, word_type
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, tile_lanes, write_transposed
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 TILE = 32
@@ -66,6 +67,7 @@ def _strides(
 
 def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int) -> KernelBody:
     word = word_type(data.type)
+    lanes = tile_lanes(builder.kernels.target, word)
     k = KernelBody("transpose", [word], [word], 2 * rank)
     sizes, strides = k.sizes[:rank], k.sizes[rank:]
     target_strides = [k.index(1)] * rank
@@ -78,6 +80,20 @@ def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous:
         return k.scalars.emit(arith.DivUIOp(k.add(size, k.index(TILE - 1)), k.index(TILE)))
 
     def tile(source: Scalar, target: Scalar) -> None:
+        rows, cols = sizes[contiguous], sizes[-1]
+        if lanes is None:
+            through_scratch(source, target)
+            return
+        small = k.scalars.cmp("lt", k.scalars.minimum(rows, cols), k.index(lanes))
+        with k.branch(small) as (thin, wide):
+            with k.inside(thin):
+                through_scratch(source, target)
+            with k.inside(wide):
+                source_side = Matrix(k.ins[0], source, strides[-1])
+                target_side = Matrix(k.outs[0], target, target_strides[contiguous])
+                write_transposed(k, source_side, target_side, cols, rows, lanes)
+
+    def through_scratch(source: Scalar, target: Scalar) -> None:
         rows, cols = sizes[contiguous], sizes[-1]
         with k.loop(tiles(rows)) as tr, k.loop(tiles(cols)) as tc:
             r0, c0 = k.mul(tr, k.index(TILE)), k.mul(tc, k.index(TILE))

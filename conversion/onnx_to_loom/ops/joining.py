@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of, ranked
 from onnxloom.conversion.onnx_to_loom.copying import copy_rows, fill, scatter_copy, word_type
@@ -24,10 +25,16 @@ def lower_concat(op: onnx.ConcatOp, inputs: Inputs, builder: KernelBuilder) -> S
     if len(sources) == 1:
         return sources
     type_ = ranked(op.results[0].type, "the result")
-    word_type(type_)
     rank = rank_of(sources[0])
     axis = int_attr(op, "axis")
-    axis = axis + rank if axis < 0 else axis
+    return [concatenated(builder, sources, axis + rank if axis < 0 else axis, type_)]
+
+
+def concatenated(
+    builder: KernelBuilder, sources: Sequence[SSAValue], axis: int, type_: TensorType[Attribute]
+) -> SSAValue:
+    """Two or more tensors joined along `axis`, as a tensor of type `type_`."""
+    word_type(type_)
     space = builder.insert(loom.ConcatSpaceOp.make(sources, axis)).results
     dims = builder.dims(sources[0])
     target = builder.empty(type_, exact_dims(builder, type_, [*dims[:axis], space[0], *dims[axis + 1 :]]))
@@ -35,7 +42,7 @@ def lower_concat(op: onnx.ConcatOp, inputs: Inputs, builder: KernelBuilder) -> S
     for i, source in enumerate(sources):
         length, begin = space[3 + 2 * i], space[4 + 2 * i]
         target = copy_rows(builder, source, target, outer, length, (length, zero), (row, begin))
-    return [target]
+    return target
 
 
 def lower_split(op: onnx.SplitOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:

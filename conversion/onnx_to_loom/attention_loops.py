@@ -1,0 +1,285 @@
+"""Which loops compute scaled dot-product attention? `write_attention`: a block of queries at a time.
+
+The scores of a block of queries against all keys stay in the cache: two products with register tiles, and
+the softmax of each row between them. Keys are packed once per key head; values are read where they are
+when their rows fill whole vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import UnitAttr, i1
+from xdsl.ir import Attribute, SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import reassociated
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
+from onnxloom.dialects.loom.target import GemmTile
+from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+TILES_PER_BLOCK = 4
+"""Row tiles per block of queries: 32 rows of 384 f32 scores are 48 KiB."""
+
+FEW_QUERIES = 2
+"""Up to this many queries are multiplied with the keys where they are: packing them would cost more."""
+
+
+@dataclass(frozen=True)
+class AttentionForm:
+    """What an attention kernel is specialised on."""
+
+    element: Attribute
+    tile: GemmTile
+    scale: float
+    softcap: float
+    mask: Attribute | None
+    """Element type of the mask: i1 for truth values, else that of the scores; None without a mask."""
+    is_causal: bool
+    value_vectors: int | None
+    """Vectors per row of values; None where rows do not fill whole ones."""
+
+    @property
+    def value_columns(self) -> int:
+        """Columns of values that one tile computes: the tile's own, or fewer in panels of like width."""
+        if self.value_vectors is None:
+            return self.tile.columns
+        panels = -(-self.value_vectors // self.tile.vectors)
+        return self.tile.lanes * -(-self.value_vectors // max(panels, 1))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Offsets of a `[batch, head, row, column]` tensor with contiguous columns."""
+
+    batch: Scalar
+    head: Scalar
+    row: Scalar
+
+    def at(self, k: KernelBody, batch: Scalar, head: Scalar, row: Scalar | None = None) -> Scalar:
+        base = k.add(k.mul(batch, self.batch), k.mul(head, self.head))
+        return base if row is None else k.add(base, k.mul(row, self.row))
+
+
+SIZES = 8 + 4 * 3
+"""batch, key heads, queries per key head, queries, keys, width of keys, width of values, first query's
+position; batch, head and row strides of Q, K, V, Y."""
+
+MASK_SIZES = 4
+"""Batch, head and row strides of the mask, and how many keys it covers."""
+
+
+class AttentionLoops:
+    """Writes the loop nest; the kernel's buffers are Q, K, V, mask if any; Y, scores, packed keys, packed
+    values if needed."""
+
+    def __init__(self, kernel: KernelBody, form: AttentionForm):
+        self.k, self.form = kernel, form
+        self.q, self.keys, self.values, *rest = kernel.ins
+        self.mask: SSAValue | None = rest[0] if rest else None
+        self.y, self.scores, self.packed_keys, *more = kernel.outs
+        self.packed_values: SSAValue | None = more[0] if more else None
+        sizes = list(kernel.sizes)
+        self.batch, self.kv_heads, self.group, self.s, self.t, self.d, self.dv, self.offset = sizes[:8]
+        self.lines = [Line(*sizes[i : i + 3]) for i in range(8, SIZES, 3)]
+        self.mask_line = Line(*sizes[SIZES : SIZES + 3]) if rest else None
+        self.width = kernel.index(form.tile.columns)
+        self.height = kernel.index(form.tile.rows)
+        self.t_limit = kernel.scalars.minimum(self.t, sizes[SIZES + 3]) if rest else self.t
+        self.line = kernel.mul(self._ceil(self.t, self.width), self.width)
+        """Elements per row of scores."""
+
+    def write(self) -> None:
+        k = self.k
+        block = k.index(TILES_PER_BLOCK * self.form.tile.rows)
+        self.inverse = k.scratch(self.form.element, TILES_PER_BLOCK * self.form.tile.rows)
+        few = k.scalars.cmp("le", self.s, k.index(FEW_QUERIES))
+        with k.loop(self.batch) as b, k.loop(self.kv_heads) as kv:
+            key_at = self.lines[1].at(k, b, kv)
+            value_at = self.lines[2].at(k, b, kv)
+            with k.branch(few) as (_, many), k.inside(many):
+                self._pack_keys(key_at)
+            self._pack_values(value_at)
+            with k.loop(self.group) as g, k.loop(self._ceil(self.s, block)) as index:
+                head = k.add(k.mul(kv, self.group), g)
+                first = k.mul(index, block)
+                rows = k.scalars.minimum(block, k.sub(self.s, first))
+                limit = self._limit(k.add(first, k.sub(rows, k.index(1))))
+                query_at = self.lines[0].at(k, b, head, first)
+                with k.branch(few) as (then, many):
+                    with k.inside(then):
+                        self._dot_scores(query_at, key_at, rows, limit)
+                    with k.inside(many):
+                        self._tile_scores(query_at, rows, limit)
+                self._softmax(b, head, first, rows, limit)
+                self._weighted_values(self.lines[3].at(k, b, head, first), value_at, rows, limit)
+
+    def _ceil(self, value: Scalar, step: Scalar) -> Scalar:
+        return self.k.scalars.emit(arith.CeilDivSIOp(value, step))
+
+    def _limit(self, row: Scalar) -> Scalar:
+        """How many keys the query at `row` may see."""
+        k, s = self.k, self.k.scalars
+        if not self.form.is_causal:
+            return self.t_limit
+        seen = k.add(k.add(row, self.offset), k.index(1))
+        return s.minimum(s.maximum(seen, k.index(0)), self.t_limit)
+
+    # Scores
+
+    def _pack_keys(self, key_at: Scalar) -> None:
+        """Panels of `width` keys, one row per column of a key; zeros beyond the last key."""
+        k = self.k
+        with k.loop(self._ceil(self.t, self.width)) as panel:
+            first = k.mul(panel, self.width)
+            count = k.scalars.minimum(self.width, k.sub(self.t, first))
+            target = k.mul(first, self.d)
+            source = k.add(key_at, k.mul(first, self.lines[1].row))
+            write_transposed(
+                k,
+                Matrix(self.keys, source, self.lines[1].row),
+                Matrix(self.packed_keys, target, self.width),
+                count,
+                self.d,
+                self.form.tile.lanes,
+            )
+            with k.loop(self.d) as c, k.loop(self.width, start=count, parallel=True) as j:
+                place = k.add(k.add(target, k.mul(c, self.width)), j)
+                k.store(k.scalars.const(0.0, self.form.element), self.packed_keys, place)
+
+    def _tile_scores(self, query_at: Scalar, rows: Scalar, limit: Scalar) -> None:
+        k, one = self.k, self.k.index(1)
+        with k.loop(self._ceil(limit, self.width)) as panel:
+            first = k.mul(panel, self.width)
+            count = k.scalars.minimum(self.width, k.sub(self.t, first))
+            with k.loop(self._ceil(rows, self.height)) as tile:
+                row = k.mul(tile, self.height)
+                height = k.scalars.minimum(self.height, k.sub(rows, row))
+                left = [k.add(query_at, k.mul(row, self.lines[0].row)), self.lines[0].row, one]
+                right = [k.mul(first, self.d), self.width]
+                target = [k.add(k.mul(row, self.line), first), self.line]
+                buffers = [self.q, self.packed_keys, self.scores]
+                self._tile([*buffers, *left, *right, *target, self.d, height, count])
+
+    def _dot_scores(self, query_at: Scalar, key_at: Scalar, rows: Scalar, limit: Scalar) -> None:
+        k, s = self.k, self.k.scalars
+        with k.loop(rows) as row, k.loop(limit) as t:
+            left = k.add(query_at, k.mul(row, self.lines[0].row))
+            right = k.add(key_at, k.mul(t, self.lines[1].row))
+
+            def step(c: Scalar, acc: Sequence[Scalar], left: Scalar = left, right: Scalar = right):
+                product = s.mul(k.load(self.q, k.add(left, c)), k.load(self.keys, k.add(right, c)))
+                return [reassociated(s.add(acc[0], product))]
+
+            (total,) = k.reduce(self.d, [s.const(0.0, self.form.element)], step)
+            k.store(total, self.scores, k.add(k.mul(row, self.line), t))
+
+    def _tile(self, args: Sequence[SSAValue]) -> None:
+        self.k.builder.insert(gemm_tile_op(self.form.tile, self.form.element, args))
+
+    # Softmax
+
+    def _softmax(self, b: Scalar, head: Scalar, first: Scalar, rows: Scalar, limit: Scalar) -> None:
+        """exp(score - largest) in place, 0 for keys that are not seen; the inverse of the sum aside.
+
+        A row that sees no key is all 0.
+        """
+        k, s, element = self.k, self.k.scalars, self.form.element
+        with k.loop(rows) as r:
+            row = k.add(first, r)
+            at = k.mul(r, self.line)
+            seen = self._limit(row)
+            mask_at = None if self.mask_line is None else self.mask_line.at(k, b, head, row)
+
+            def larger(j: Scalar, acc: Sequence[Scalar], at: Scalar = at, mask_at: Scalar | None = mask_at):
+                return [s.maximum(acc[0], self._score(at, mask_at, j))]
+
+            lowest = s.const(-math.inf, element)
+            (largest,) = k.reduce(seen, [lowest], larger, parallel=True)
+            shift = s.select(s.cmp("eq", largest, lowest), s.const(0.0, element), largest)
+
+            def add(
+                j: Scalar,
+                acc: Sequence[Scalar],
+                at: Scalar = at,
+                mask_at: Scalar | None = mask_at,
+                shift: Scalar = shift,
+            ):
+                place = k.add(at, j)
+                value = s.unary(xmath.ExpOp, s.sub(self._score(at, mask_at, j), shift))
+                if isinstance(value.owner, xmath.ExpOp):
+                    value.owner.attributes["loom.nonpositive"] = UnitAttr()  # nothing exceeds the maximum
+                k.store(value, self.scores, place)
+                return [reassociated(s.add(acc[0], value))]
+
+            (total,) = k.reduce(seen, [s.const(0.0, element)], add, parallel=True)
+            with k.loop(limit, start=seen, parallel=True) as j:
+                k.store(s.const(0.0, element), self.scores, k.add(at, j))
+            empty = s.cmp("eq", total, s.const(0.0, element))
+            one = s.const(1.0, element)
+            k.store(s.select(empty, one, s.divf(one, total)), self.inverse, r)
+
+    def _score(self, at: Scalar, mask_at: Scalar | None, j: Scalar) -> Scalar:
+        """The score of one key: cheaper to compute twice than to store."""
+        s, form = self.k.scalars, self.form
+        score = s.mul_const(self.k.load(self.scores, self.k.add(at, j)), form.scale)
+        if form.softcap > 0:
+            capped = s.unary(xmath.TanhOp, s.mul_const(score, 1.0 / form.softcap))
+            score = s.mul_const(capped, form.softcap)
+        if self.mask is None or mask_at is None:
+            return score
+        bias = self.k.load(self.mask, self.k.add(mask_at, j))
+        if form.mask != i1:
+            return s.add(score, bias)
+        attends = bias if bias.type == i1 else s.cmp("ne", bias, s.const(0, bias.type))
+        return s.select(attends, score, s.const(-math.inf, form.element))
+
+    # Values
+
+    def _pack_values(self, value_at: Scalar) -> None:
+        """Panels of `width` columns, zeros beyond the last."""
+        if self.packed_values is None:
+            return
+        k = self.k
+        with k.loop(self._ceil(self.dv, self.width)) as panel:
+            first = k.mul(panel, self.width)
+            count = k.scalars.minimum(self.width, k.sub(self.dv, first))
+            with k.loop(self.t) as t:
+                source = k.add(k.add(value_at, k.mul(t, self.lines[2].row)), first)
+                target = k.mul(k.add(k.mul(panel, self.t), t), self.width)
+                with k.loop(count, parallel=True) as j:
+                    value = k.load(self.values, k.add(source, j))
+                    k.store(value, self.packed_values, k.add(target, j))
+                with k.loop(self.width, start=count, parallel=True) as j:
+                    zero = k.scalars.const(0.0, self.form.element)
+                    k.store(zero, self.packed_values, k.add(target, j))
+
+    def _weighted_values(self, y_at: Scalar, value_at: Scalar, rows: Scalar, limit: Scalar) -> None:
+        k, s, one = self.k, self.k.scalars, self.k.index(1)
+        y_row = self.lines[3].row
+        width = k.index(self.form.value_columns)
+        with k.loop(self._ceil(self.dv, width)) as panel:
+            first = k.mul(panel, width)
+            count = s.minimum(width, k.sub(self.dv, first))
+            if self.packed_values is None:
+                right = [k.add(value_at, first), self.lines[2].row]
+            else:
+                right = [k.mul(k.mul(panel, self.t), self.width), self.width]
+            source = self.values if self.packed_values is None else self.packed_values
+            with k.loop(self._ceil(rows, self.height)) as tile:
+                row = k.mul(tile, self.height)
+                height = s.minimum(self.height, k.sub(rows, row))
+                left = [k.mul(row, self.line), self.line, one]
+                target = [k.add(k.add(y_at, k.mul(row, y_row)), first), y_row]
+                self._tile([self.scores, source, self.y, *left, *right, *target, limit, height, count])
+        with k.loop(rows) as r:
+            factor = k.load(self.inverse, r)
+            at = k.add(y_at, k.mul(r, y_row))
+            with k.loop(self.dv, parallel=True) as c:
+                place = k.add(at, c)
+                k.store(s.mul(k.load(self.y, place), factor), self.y, place)
