@@ -81,6 +81,21 @@ def no_match(op: Operation, reason: str | Callable[[], str]) -> Miss:
     return Miss(reason if isinstance(reason, str) else reason(), depth=2)
 
 
+def no_match_at(file: str, line: int, reason: str | Callable[[], str]) -> Miss:
+    """Like `no_match`, for a check that stands in no Python code of its own: the line an author wrote."""
+    if not _listening.get():
+        return _UNTOLD
+    miss = Miss(reason if isinstance(reason, str) else reason())
+    object.__setattr__(miss, "_file", file)
+    object.__setattr__(miss, "line", line)
+    return miss
+
+
+def reasons_are_wanted() -> bool:
+    """Whether somebody listens: a reason that takes work to find need not be looked for otherwise."""
+    return _listening.get()
+
+
 @contextmanager
 def reasons_wanted(wanted: bool = True) -> Generator[None]:
     """Within this, misses carry their reasons."""

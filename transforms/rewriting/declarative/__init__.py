@@ -1,0 +1,27 @@
+"""Rewrite patterns written as expressions over ops: see `pattern.DeclarativePattern`."""
+
+from onnxloom.transforms.rewriting.declarative import op
+from onnxloom.transforms.rewriting.declarative.combinators import attribute, capture, one_of, optional, shared
+from onnxloom.transforms.rewriting.declarative.config import MatcherConfig
+from onnxloom.transforms.rewriting.declarative.expressions import Constant, Ints, Scalar, Tensor, Tensors
+from onnxloom.transforms.rewriting.declarative.match import Inputs, Match
+from onnxloom.transforms.rewriting.declarative.pattern import DeclarativePattern, pattern
+
+__all__ = [
+    "Constant",
+    "DeclarativePattern",
+    "Inputs",
+    "Ints",
+    "Match",
+    "MatcherConfig",
+    "Scalar",
+    "Tensor",
+    "Tensors",
+    "attribute",
+    "capture",
+    "one_of",
+    "op",
+    "optional",
+    "pattern",
+    "shared",
+]

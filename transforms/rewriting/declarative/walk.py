@@ -1,0 +1,29 @@
+"""What is an expression made of?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from onnxloom.transforms.rewriting.declarative.expressions import Choice, Result, Tensor
+
+
+def operands_of(value: Tensor) -> tuple[Tensor, ...]:
+    """The expressions a value is directly made of."""
+    if isinstance(value, Choice):
+        return value.options
+    if isinstance(value, Result):
+        return tuple(operand for operand in value.op.operands if operand is not None)
+    return ()
+
+
+def ancestors(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
+    """The outputs and all they are made of, once each."""
+    seen: set[Tensor] = set()
+    waiting = list(reversed(outputs))
+    while waiting:
+        value = waiting.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        yield value
+        waiting.extend(reversed(operands_of(value)))
