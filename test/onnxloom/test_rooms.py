@@ -17,7 +17,8 @@ MAY_IMPORT = {
     "transforms": {"transforms", "dialects"},
     "conversion": {"conversion", "transforms", "dialects"},
     "lowering": {"lowering", "conversion", "transforms", "dialects"},
-    "tools": {"tools", "lowering", "conversion", "transforms", "dialects", "universe"},
+    "onnxloom/testing": {"testing", "lowering", "conversion", "transforms", "dialects"},
+    "tools": {"tools", "testing", "lowering", "conversion", "transforms", "dialects", "universe"},
 }
 
 OUTSIDE = {
