@@ -21,6 +21,14 @@ TRANSFORM_PASSES: Final = {
     "fold-dimensions": "onnxloom.transforms.folding.fold_dimensions:FoldDimensionsPass",
     "replace-empty": "onnxloom.transforms.folding.replace_empty:ReplaceEmptyPass",
     "fold-constants": "onnxloom.transforms.folding.fold_constants:FoldConstantsPass",
+    "inline-if": "onnxloom.transforms.control_flow.inline_if:InlineIfPass",
+    "unroll-loops": "onnxloom.transforms.control_flow.unroll_loops:UnrollLoopsPass",
+    "forward-loop-invariants": (
+        "onnxloom.transforms.control_flow.forward_loop_invariants:ForwardLoopInvariantsPass"
+    ),
+    "hoist-loop-invariants": "onnxloom.transforms.control_flow.hoist_loop_invariants:HoistLoopInvariantsPass",
+    "rewrite-patterns": "onnxloom.transforms.rewriting.rewrite_pass:RewritePatternsPass",
+    "cleanup": "onnxloom.transforms.rewriting.cleanup.cleanup_pass:CleanupPass",
     "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
     "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
 }

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import OVERRIDABLE
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.transforms.dim_analysis.facts import element_type, static_dims
 
@@ -36,7 +37,7 @@ class ConstantValues:
         """Whether a value is a constant or computed from constants by deterministic ops."""
         owner = value.owner
         if isinstance(owner, onnx.ConstantOp):
-            return True
+            return _is_fixed(owner)
         if isinstance(owner, Block):
             return False
         known = self._is_constant.get(value)
@@ -60,9 +61,11 @@ class ConstantValues:
             if answer:
                 for operand in op.operands:
                     maker = operand.owner
-                    if isinstance(maker, onnx.ConstantOp | onnx.NoValueOp):
+                    if isinstance(maker, onnx.NoValueOp) or (
+                        isinstance(maker, onnx.ConstantOp) and _is_fixed(maker)
+                    ):
                         continue
-                    if isinstance(maker, Block) or known.get(operand) is False:
+                    if isinstance(maker, Block | onnx.ConstantOp) or known.get(operand) is False:
                         answer = False
                         break
                     if operand not in known:
@@ -82,7 +85,7 @@ class ConstantValues:
         """The read-only array of a constant; None when it is none or is not computed."""
         if isinstance(value.owner, onnx.ConstantOp):
             # The attribute keeps its array where that costs anything.
-            return constant_value(value)
+            return constant_value(value) if _is_fixed(value.owner) else None
         if value not in self._arrays:
             self._arrays[value] = self._compute(value) if self.is_constant(value) else None
         return self._arrays[value]
@@ -139,6 +142,11 @@ class ConstantValues:
             if isinstance(array, np.ndarray):
                 array.setflags(write=False)
         return [*found, *nothing[len(found) :]]
+
+
+def _is_fixed(op: onnx.ConstantOp) -> bool:
+    """Whether nobody may give another value when the model runs."""
+    return OVERRIDABLE not in op.attributes
 
 
 def _maker(value: SSAValue) -> Operation:

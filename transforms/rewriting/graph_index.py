@@ -22,6 +22,7 @@ from xdsl.traits import IsTerminator
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import AttributeValue, make
+from onnxloom.dialects.onnx.annotations import is_kept
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.transforms.dim_analysis import DimAnalysis, DimExpr
 from onnxloom.transforms.dim_analysis.facts import Shape, element_type, numbers
@@ -29,9 +30,6 @@ from onnxloom.transforms.rewriting import validate
 from onnxloom.transforms.rewriting.block_order import BlockOrder
 from onnxloom.transforms.rewriting.constants import ConstantValues, Number
 from onnxloom.transforms.rewriting.new_ops import declared_result_types, padded, settle_types
-
-KEEP: Final = "onnxloom.keep"
-"""Attribute of an op that no rewrite may remove."""
 
 _OpT = TypeVar("_OpT", bound=Operation)
 
@@ -62,6 +60,9 @@ class GraphIndex:
         self._opset = opset
         self._keep = keep
         self.order = BlockOrder()
+        self.made: list[Operation] = []
+        """Ops that `make` has made since the driver last looked."""
+
         self.outputs: dict[SSAValue, int] = {}
         """Values the block ends with -> how often."""
 
@@ -102,6 +103,10 @@ class GraphIndex:
         """The distinct ops of the block that read a value, in order; of a nested reader, its holder."""
         found = dict.fromkeys(user for user, _, _ in self._attached_uses(value))
         return tuple(found) if len(found) < 2 else tuple(sorted(found, key=self.order.position))
+
+    def readers(self, value: SSAValue) -> Iterator[Operation]:
+        """The ops of the block that read a value, once per use, in no order; stop early where it can be."""
+        return (user for user, _, _ in self._attached_uses(value))
 
     def only_consumer(self, value: SSAValue) -> Operation | None:
         """The one op that reads a private value, if often it may be."""
@@ -158,7 +163,7 @@ class GraphIndex:
 
     def is_kept(self, op: Operation) -> bool:
         """Whether no rewrite may remove the op."""
-        return KEEP in op.attributes or (self._keep is not None and self._keep(op))
+        return is_kept(op) or (self._keep is not None and self._keep(op))
 
     # Types and dims.
 
@@ -267,6 +272,7 @@ class GraphIndex:
         values = padded(op_class, operands)
         declared = declared_result_types(op_class, values, result_types)
         op = make(op_class, values, declared, regions=regions, attributes=None, **attributes)
+        self.made.append(op)
         settle_types(op, self.dims)
         if name_from is not None and "onnx_node_name" in name_from.attributes:
             op.attributes["onnx_node_name"] = name_from.attributes["onnx_node_name"]
@@ -288,9 +294,14 @@ class GraphIndex:
         for op in ops:
             self._count(op, 1)
 
+    def moved(self, op: Operation, next_op: Operation) -> None:
+        """`op` was taken from its place and put in front of `next_op`."""
+        self.order.inserted_before(op, next_op)
+
     def removed(self, op: Operation) -> None:
         """`op` is about to be detached."""
         self._count(op, -1)
+        self.order.forget(op)
 
     def replaced(self, old: SSAValue, fresh: SSAValue) -> None:
         """All readers of `old` read `fresh` from here on."""

@@ -1,0 +1,69 @@
+"""Pass `cleanup`: identities, duplicate weights, common subexpressions and dead ops go, everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from onnxloom.dialects.onnx import FusedOp
+from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.rewriting.cleanup.clean import Cleanup
+from onnxloom.transforms.rewriting.edits import Edits, Journal
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
+from onnxloom.transforms.rewriting.recording import current_recorder
+
+
+@dataclass(frozen=True)
+class CleanupPass(ModulePass):
+    """Tidies a module. Graph inputs and outputs keep their names and order."""
+
+    name = "cleanup"
+
+    removed: dict[str, int] = field(default_factory=dict[str, int], init=False, compare=False, repr=False)
+    """Step -> ops the last run removed."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.removed.clear()
+        self.removed.update(clean_up(op))
+
+
+def clean_up(module: ModuleOp) -> dict[str, int]:
+    """What the pass does; gives the number of ops each step removed. Linear in the number of ops."""
+    recorder = current_recorder()
+
+    def recorded(name: str) -> AbstractContextManager[object]:
+        return nullcontext() if recorder is None else recorder.batch(module, name)
+
+    removed: dict[str, int] = {}
+    dims = DimAnalysis.of(module)
+    for block in _blocks_inside_out(module):
+        edits = Edits(GraphIndex(block, dims), Journal())
+        cleanup = Cleanup(edits, recorded)
+        cleanup.run(list(block.ops))
+        for step, count in cleanup.removed.items():
+            removed[step] = removed.get(step, 0) + count
+        if cleanup.is_stopped:
+            break
+    return removed
+
+
+def _blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
+    for function in module.ops:
+        if isinstance(function, FuncOp) and not function.is_declaration:
+            yield from _nested_first(function.body.block)
+
+
+def _nested_first(block: Block) -> Iterator[Block]:
+    for op in block.ops:
+        if op.regions and not isinstance(op, FusedOp):
+            for region in op.regions:
+                for nested in region.blocks:
+                    yield from _nested_first(nested)
+    yield block

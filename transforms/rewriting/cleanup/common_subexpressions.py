@@ -1,0 +1,83 @@
+"""Of two ops that compute the same, the later one is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from onnxloom.dialects.onnx import ConstantOp
+from onnxloom.transforms.dim_analysis.facts import element_type
+from onnxloom.transforms.rewriting.attribute_key import attributes_key
+from onnxloom.transforms.rewriting.cleanup.removal import Removal
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
+
+
+class CommonSubexpressions:
+    """`Op(x), Op(x) -> Op(x)` for pure ops of one block, attributes compared bit by bit.
+
+    Not merged: random ops, ops with regions, constants (there is a step for them), kept ops.
+    """
+
+    name: ClassVar[str] = "common-subexpressions"
+
+    def __init__(self, index: GraphIndex):
+        self.index = index
+        self._table: dict[Hashable, Operation] | None = None
+
+    def find(self, work: Sequence[Operation]) -> Sequence[Removal]:
+        renamed: dict[SSAValue, SSAValue] = {}
+        if self._table is None:
+            self._table = {}
+            work = list(self.index.block.ops)
+        found: list[Removal] = []
+        for op in work:
+            if not self._may_merge(op):
+                continue
+            key = self._key(op, renamed)
+            other = self._table.get(key)
+            if other is None or other is op or not self._still_is(other, key, renamed):
+                self._table[key] = op
+                continue
+            first, second = (other, op) if self._comes_first(other, op) else (op, other)
+            self._table[key] = first
+            values: dict[SSAValue, SSAValue] = dict(zip(second.results, first.results, strict=True))
+            renamed.update(values)
+            found.append(Removal(second, values))
+        return found
+
+    def _may_merge(self, op: Operation) -> bool:
+        return (
+            bool(op.results)
+            and not op.regions
+            and not isinstance(op, ConstantOp)
+            and not self.index.is_kept(op)
+            and is_side_effect_free(op)
+        )
+
+    def _key(self, op: Operation, renamed: dict[SSAValue, SSAValue]) -> Hashable:
+        operands = tuple(_final(operand, renamed) for operand in op.operands)
+        return (type(op), operands, attributes_key(op), tuple(_kind(result) for result in op.results))
+
+    def _still_is(self, op: Operation, key: Hashable, renamed: dict[SSAValue, SSAValue]) -> bool:
+        """Whether an op noted earlier is still there and still computes what was noted."""
+        return op.parent is self.index.block and self._key(op, renamed) == key
+
+    def _comes_first(self, first: Operation, second: Operation) -> bool:
+        return self.index.position(first) < self.index.position(second)
+
+
+def _final(value: SSAValue, renamed: dict[SSAValue, SSAValue]) -> SSAValue:
+    while value in renamed:
+        value = renamed[value]
+    return value
+
+
+def _kind(result: SSAValue) -> Attribute:
+    """What two results must have in common: shapes may be known differently well."""
+    if isinstance(result.type, NoneType):
+        return result.type
+    return element_type(result.type) or result.type

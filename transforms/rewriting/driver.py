@@ -1,0 +1,152 @@
+"""`optimize`: rewrites a module by patterns.
+
+Graphs inside ops come first, so that the outer ones see what became of them; one that reads something
+else than before, after an outer rewrite, is looked at again. Whatever goes wrong, the module is then as
+it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Final
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+
+from onnxloom.dialects.onnx import FusedOp
+from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.miss import reasons_wanted
+from onnxloom.transforms.rewriting.block_driver import BlockDriver, Run
+from onnxloom.transforms.rewriting.constants import ConstantValues
+from onnxloom.transforms.rewriting.edits import Edits, Journal
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
+from onnxloom.transforms.rewriting.options import RewriteOptions
+from onnxloom.transforms.rewriting.pattern import PatternOptimization
+from onnxloom.transforms.rewriting.report import RewriteReport
+
+if TYPE_CHECKING:
+    from onnxloom.transforms.rewriting.recording import Batch, Recorder
+
+__all__ = ["RewriteOptions", "optimize"]
+
+_DEFAULT: Final = RewriteOptions()
+
+_SWEEPS: Final = 10
+"""How often a graph inside an op is looked at again because an outer one has changed."""
+
+
+def optimize(
+    module: ModuleOp,
+    patterns: Sequence[PatternOptimization | type[PatternOptimization]],
+    options: RewriteOptions = _DEFAULT,
+    report: RewriteReport | None = None,
+    recorder: Recorder | None = None,
+) -> int:
+    """Rewrites every function of a module; gives the number of rewrites.
+
+    Raises:
+        PassError: a pattern failed or broke a rule, or patterns undo each other; names them. The
+            module is as it was before.
+        ModelError: the shapes of an op's inputs contradict each other.
+    """
+    chosen = [pattern() if isinstance(pattern, type) else pattern for pattern in patterns]
+    return Optimization(module, chosen, options, report, recorder).run()
+
+
+class Optimization:
+    """One call of `optimize`."""
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        patterns: Sequence[PatternOptimization],
+        options: RewriteOptions,
+        report: RewriteReport | None,
+        recorder: Recorder | None,
+    ):
+        self.module = module
+        self.options = options
+        self.report = report
+        self.dims = DimAnalysis.of(module)
+        self.constants = ConstantValues(options.fold)
+        self.journal = Journal()
+        self.visited: set[Block] = set()
+        recorded: Callable[[str], AbstractContextManager[Batch]] | None = None
+        if recorder is not None:
+            recorded = lambda name: recorder.batch(module, name)  # noqa: E731 (typed where it is kept)
+        self.state = Run(self._fitting(patterns), options, report, recorded)
+
+    def _fitting(self, patterns: Sequence[PatternOptimization]) -> list[PatternOptimization]:
+        """Those whose results the opset has."""
+        opset = self.options.opset
+        return [pattern for pattern in patterns if opset is None or pattern.min_opset <= opset]
+
+    def run(self) -> int:
+        if not self.state.patterns:
+            return 0
+        with reasons_wanted(self.report is not None):
+            try:
+                for function in self.module.ops:
+                    if isinstance(function, FuncOp) and not function.is_declaration:
+                        self._drive(function.body.block, f"@{function.sym_name.data}")
+            except BaseException:
+                self.journal.roll_back()
+                raise
+        return self.state.rewrites
+
+    def _drive(self, block: Block, path: str) -> None:
+        """A block and those inside it."""
+        inner = list(_inner_blocks(block, path))
+        for nested, name in inner:
+            self._drive(nested, name)
+        for _ in range(_SWEEPS):
+            stale = self._drive_block(block, path)
+            again = [
+                (nested, name) for nested, name in inner if nested in stale and nested.parent is not None
+            ]
+            before = self.state.rewrites
+            for nested, name in again:
+                self._drive(nested, name)
+            if self.state.rewrites == before:
+                return
+
+    def _drive_block(self, block: Block, path: str) -> set[Block]:
+        """Gives the blocks inside that read something else than before."""
+        if self.state.is_stopped:
+            return set()
+        index = GraphIndex(
+            block,
+            self.dims,
+            opset=self.options.opset,
+            keep=self.options.do_not_remove,
+            constants=self.constants,
+        )
+        edits = Edits(index, self.journal)
+        driver = BlockDriver(index, edits, self.state)
+        count = driver.drive()
+        if self.report is not None:
+            self.report.graphs[path] = self.report.graphs.get(path, 0) + count
+            for step, removed in driver.cleanup.removed.items():
+                self.report.cleanup[step] = self.report.cleanup.get(step, 0) + removed
+        return set(edits.stale_blocks)
+
+
+def _inner_blocks(block: Block, path: str) -> Iterator[tuple[Block, str]]:
+    """The blocks of the ops of a block, with their paths; bodies of fused ops are left alone."""
+    for number, op in enumerate(block.ops):
+        if op.regions and not isinstance(op, FusedOp):
+            for index, region in enumerate(op.regions):
+                for nested in region.blocks:
+                    yield nested, f"{path}/{_title(op, number)}.{_region_name(op, index)}"
+
+
+def _title(op: Operation, number: int) -> str:
+    return f"{op.name.removeprefix('onnx.')}[{number}]"
+
+
+def _region_name(op: Operation, index: int) -> str:
+    definition = getattr(type(op), "get_irdl_definition", None)
+    names = [name for name, _ in definition().regions] if definition is not None else []
+    return names[index] if index < len(names) else str(index)

@@ -1,0 +1,73 @@
+"""Which of the ops that a round has introduced are constant? They are computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from onnxloom.dialects.onnx import ConstantOp, NoValueOp, constant_value, make_constant
+from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE
+from onnxloom.transforms.miss import Miss
+from onnxloom.transforms.rewriting.budget import may_rewrite
+from onnxloom.transforms.rewriting.edits import Edits
+
+if TYPE_CHECKING:
+    from onnxloom.transforms.rewriting.block_driver import Run
+
+
+def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
+    """Replaces each op of `added` that has only constant inputs by constants."""
+    evaluator = run.options.fold
+    if evaluator is None:
+        return
+    block = edits.index.block
+    ready = [op for op in added if op.parent is block and _has_constant_inputs(op)]
+    if not ready:
+        return
+    with run.batch("fold-added"):
+        for op in ready:
+            if run.is_stopped:
+                return
+            _fold(op, edits, run)
+    # What they made constant is found by the ops of this round that read it.
+    fold_added([op for op in added if op not in ready], edits, run)
+
+
+def _has_constant_inputs(op: Operation) -> bool:
+    """Whether there are inputs and all of them are constants that nobody may override."""
+    if isinstance(op, ConstantOp | NoValueOp):
+        return False
+    given = [operand for operand in op.operands if not is_none(operand)]
+    return bool(given) and all(
+        isinstance(value.owner, ConstantOp) and OVERRIDABLE not in value.owner.attributes for value in given
+    )
+
+
+def _fold(op: Operation, edits: Edits, run: Run) -> None:
+    from onnxloom.transforms.folding.fold_op import fold_op
+
+    arrays = fold_op(op, [constant_value(v) for v in op.operands], evaluator=run.options.fold)
+    if isinstance(arrays, Miss):
+        return
+    if any(array is None and not is_none(r) for array, r in zip(arrays, op.results, strict=True)):
+        return
+    if not may_rewrite("fold-added", "fold", op):
+        run.is_stopped = True
+        return
+    values: dict[SSAValue, SSAValue] = {}
+    constants: list[Operation] = []
+    for array, result in zip(arrays, op.results, strict=True):
+        if array is None:
+            continue
+        constant = make_constant(np.asarray(array))
+        constant.attributes[FOLDED] = StringAttr("rewrite-patterns")
+        constants.append(constant)
+        values[result] = constant.output
+    edits.insert(constants, op)
+    edits.replace(values, constants)
+    edits.erase(op)

@@ -1,0 +1,69 @@
+"""Pass `rewrite-patterns`: applies the patterns of the registry, all default ones or those asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from onnxloom.transforms.rewriting.registry import current_patterns
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from onnxloom.transforms.folding.evaluator import current_evaluator
+from onnxloom.transforms.rewriting.driver import optimize
+from onnxloom.transforms.rewriting.options import RewriteOptions
+from onnxloom.transforms.rewriting.pattern import Numerics, Stage
+from onnxloom.transforms.rewriting.recording import current_recorder
+from onnxloom.transforms.rewriting.report import RewriteReport
+
+
+@dataclass(frozen=True)
+class RewritePatternsPass(ModulePass):
+    """Rewrites by patterns."""
+
+    name = "rewrite-patterns"
+
+    patterns: tuple[str, ...] | None = None
+    """Only these, by name or glob, one string for several with commas; all default ones when left out."""
+
+    skip: tuple[str, ...] | None = None
+    """Not these."""
+
+    stage: str = "after_shape_inference"
+    """Only patterns of this stage; `all` for those of every stage."""
+
+    numerics: str = "exact"
+    """The most a pattern may change: `exact`, `tolerance` or `lowers`."""
+
+    max_iterations: int | None = None
+    stop_after: int | None = None
+    """At most so many rewrites."""
+
+    opset: int | None = None
+    """Version of the default domain that results may use; the newest when left out."""
+
+    report: RewriteReport = field(default_factory=RewriteReport, init=False, compare=False, repr=False)
+    """What the last run did, when asked for by `with_report`."""
+
+    with_report: bool = field(default=False, init=False, compare=False, repr=False)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        stage = None if self.stage == "all" else Stage(self.stage)
+        chosen = current_patterns().select(
+            names(self.patterns), names(self.skip) or (), stage=stage, numerics=Numerics(self.numerics)
+        )
+        options = RewriteOptions(
+            max_iterations=self.max_iterations,
+            stop_after=self.stop_after,
+            opset=self.opset,
+            fold=current_evaluator(),
+        )
+        self.report.clear()
+        optimize(op, chosen, options, self.report, current_recorder())
+
+
+def names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The names that an option lists."""
+    if option is None:
+        return None
+    return tuple(name.strip() for text in option for name in text.split(",") if name.strip())
