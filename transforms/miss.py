@@ -42,6 +42,14 @@ class Miss:
         object.__setattr__(self, "_file", frame.f_code.co_filename)
         object.__setattr__(self, "line", frame.f_lineno)
 
+    @staticmethod
+    def at(reason: str, file: str, line: int) -> Miss:
+        """A miss that was decided at a line known otherwise."""
+        miss = Miss(reason)
+        object.__setattr__(miss, "_file", file)
+        object.__setattr__(miss, "line", line)
+        return miss
+
     @property
     def file(self) -> str:
         """Path of the check's source file: below the project's root where it is one of its own."""
@@ -49,9 +57,8 @@ class Miss:
 
     def within(self, context: str) -> Miss:
         """The same check's answer to a wider question: `context: reason`."""
-        wider = Miss(f"{context}: {self.reason}", owner=self.owner)
-        object.__setattr__(wider, "_file", self._file)
-        object.__setattr__(wider, "line", self.line)
+        wider = Miss.at(f"{context}: {self.reason}", self._file, self.line)
+        object.__setattr__(wider, "owner", self.owner)
         return wider
 
     def __str__(self) -> str:
@@ -93,6 +100,11 @@ def no_match_at(file: str, line: int, reason: str | Callable[[], str]) -> Miss:
 
 def reasons_are_wanted() -> bool:
     """Whether somebody listens: a reason that takes work to find need not be looked for otherwise."""
+    return _listening.get()
+
+
+def are_reasons_wanted() -> bool:
+    """Whether somebody listens to the reasons of misses."""
     return _listening.get()
 
 

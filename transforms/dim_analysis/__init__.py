@@ -74,12 +74,13 @@ class DimAnalysis:
         """Lets `fresh`, which a rewrite put in the place of `value`, be known by what `value` is known by."""
         self._analysis.transfer(value, fresh)
 
-    def update(self, op: Operation) -> None:
+    def update(self, op: Operation, *, may_never_run: bool = False) -> None:
         """Looks at an op made later, or changed, whose operands are known; regions included.
 
-        Raises ModelError when the shapes of its inputs contradict each other.
+        Raises ModelError when the shapes of its inputs contradict each other, except in code that may
+        never run.
         """
-        self._analysis.update(op)
+        self._analysis.update(op, may_never_run=may_never_run)
 
     def unite(self, value: SSAValue, fresh: SSAValue, *, is_new: bool) -> None:
         """Two names of one value: `fresh` takes the place of `value` and is known by what both are.

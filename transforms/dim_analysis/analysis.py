@@ -8,7 +8,7 @@ numbers contradict each other the inferred one wins and a note says so.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
@@ -118,13 +118,14 @@ class Analysis:
         if facts is not None:
             self._facts[fresh] = facts
 
-    def update(self, op: Operation) -> None:
+    def update(self, op: Operation, *, may_never_run: bool) -> None:
         """Visit an op that was made after the walk. Its declared result types say nothing to note."""
         notes = len(self.notes)
         for result in op.results:
             self._facts.pop(result, None)
             self._element_memo.pop(result, None)
-        self._visit(op)
+        with self.lenient() if may_never_run else nullcontext():
+            self._visit(op)
         del self.notes[notes:]
 
     def unite(self, value: SSAValue, fresh: SSAValue, *, is_new: bool) -> None:

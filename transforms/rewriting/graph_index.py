@@ -58,6 +58,7 @@ class GraphIndex:
         self.dims: Final = DimAnalysis.of(_root(self.block)) if dims is None else dims
         self.constants: Final = ConstantValues() if constants is None else constants
         self._opset = opset
+        self._may_never_run = not isinstance(self.block.parent_op(), FuncOp)
         self._keep = keep
         self.order = BlockOrder()
         self.made: list[Operation] = []
@@ -273,7 +274,7 @@ class GraphIndex:
         declared = declared_result_types(op_class, values, result_types)
         op = make(op_class, values, declared, regions=regions, attributes=None, **attributes)
         self.made.append(op)
-        settle_types(op, self.dims)
+        settle_types(op, self.dims, may_never_run=self._may_never_run)
         if name_from is not None and "onnx_node_name" in name_from.attributes:
             op.attributes["onnx_node_name"] = name_from.attributes["onnx_node_name"]
         return op

@@ -57,12 +57,12 @@ def declared_result_types(
     return types
 
 
-def settle_types(op: Operation, dims: DimAnalysis) -> None:
+def settle_types(op: Operation, dims: DimAnalysis, *, may_never_run: bool) -> None:
     """Infers the results of a new op and gives them the types found.
 
     Raises PassError where nothing tells an element type.
     """
-    dims.update(op)
+    dims.update(op, may_never_run=may_never_run)
     for result in op.results:
         refined = dims.refined_type(result)
         if refined is not None:

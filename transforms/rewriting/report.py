@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any, Final
@@ -80,7 +81,7 @@ class RewriteReport:
         return found
 
     def clear(self) -> None:
-        self.__init__()
+        self.__dict__.update(vars(RewriteReport()))
 
     @contextmanager
     def timed(self, phase: str) -> Generator[None]:
@@ -139,6 +140,24 @@ class RewriteReport:
 
     def __str__(self) -> str:
         return self.text()
+
+
+_current: ContextVar[RewriteReport | None] = ContextVar("onnxloom_rewrite_report", default=None)
+
+
+def current_report() -> RewriteReport | None:
+    """The report in use, if anybody wants one."""
+    return _current.get()
+
+
+@contextmanager
+def use_report(report: RewriteReport) -> Generator[RewriteReport]:
+    """Within this, passes add what they do to `report`."""
+    token = _current.set(report)
+    try:
+        yield report
+    finally:
+        _current.reset(token)
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,10 +1,12 @@
-"""Pass `rewrite-patterns`: applies the patterns of the registry, all default ones or those asked for."""
+"""Pass `rewrite-patterns`: applies the patterns of the registry, all default ones or those asked for.
+
+What it did and declined goes to the report of `use_report`, what it changed to the recorder in use.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from onnxloom.transforms.rewriting.registry import current_patterns
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -14,7 +16,8 @@ from onnxloom.transforms.rewriting.driver import optimize
 from onnxloom.transforms.rewriting.options import RewriteOptions
 from onnxloom.transforms.rewriting.pattern import Numerics, Stage
 from onnxloom.transforms.rewriting.recording import current_recorder
-from onnxloom.transforms.rewriting.report import RewriteReport
+from onnxloom.transforms.rewriting.registry import current_patterns
+from onnxloom.transforms.rewriting.report import current_report
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,6 @@ class RewritePatternsPass(ModulePass):
     opset: int | None = None
     """Version of the default domain that results may use; the newest when left out."""
 
-    report: RewriteReport = field(default_factory=RewriteReport, init=False, compare=False, repr=False)
-    """What the last run did, when asked for by `with_report`."""
-
-    with_report: bool = field(default=False, init=False, compare=False, repr=False)
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         stage = None if self.stage == "all" else Stage(self.stage)
         chosen = current_patterns().select(
@@ -58,8 +56,7 @@ class RewritePatternsPass(ModulePass):
             opset=self.opset,
             fold=current_evaluator(),
         )
-        self.report.clear()
-        optimize(op, chosen, options, self.report, current_recorder())
+        optimize(op, chosen, options, current_report(), current_recorder())
 
 
 def names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:

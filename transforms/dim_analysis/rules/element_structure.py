@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import attr, str_attr
 from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.dialects.onnx.slice_bounds import python_slice
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, product
 from onnxloom.transforms.dim_analysis.facts import Element, ElementRule, Elements, object_array
 from onnxloom.transforms.dim_analysis.query import OpQuery
@@ -122,10 +123,7 @@ def _slice(query: OpQuery) -> One:
         return [None]
     cuts = [slice(None)] * elements.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        size = elements.shape[axis]
-        # To the very start: an end below -size, which Python counts as before the first element.
-        stop = None if step < 0 and end < -size else end
-        cuts[axis] = slice(start, stop, step)
+        cuts[axis] = python_slice(start, end, step, elements.shape[axis])
     return [elements[tuple(cuts)]]
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr
-from onnxloom.transforms.dim_analysis.dim_ops import ceil_div, clamp, positive_part
+from onnxloom.transforms.dim_analysis.dim_ops import ceil_div, clamp, minimum, positive_part
 from onnxloom.transforms.dim_analysis.facts import Impossible, Inferred, Result, Rule, Shape, numbers
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules.common import agree, text
@@ -24,7 +24,8 @@ def slice_length(dim: DimExpr, start: DimExpr, end: DimExpr, step: int) -> DimEx
         raise Impossible("a step is 0")
     zero, one = DimExpr.of(0), DimExpr.of(1)
     low, high = (zero, dim) if step > 0 else (-one, dim - one)
-    first, last = _position(start, dim, low, high), _position(end, dim, low, high)
+    # Counting down, too, a start is clamped to the first element, not to before it.
+    first, last = _position(start, dim, zero, high), _position(end, dim, low, high)
     if first is None or last is None:
         return None
     distance = last - first if step > 0 else first - last
@@ -34,7 +35,7 @@ def slice_length(dim: DimExpr, start: DimExpr, end: DimExpr, step: int) -> DimEx
 def _position(bound: DimExpr, dim: DimExpr, low: DimExpr, high: DimExpr) -> DimExpr | None:
     if bound.constant is not None:
         if dim.constant is None and abs(bound.constant) >= UNBOUNDED:
-            return high if bound.constant > 0 else low
+            return high if bound.constant > 0 else minimum(low, high)
         return clamp(bound + dim if bound.constant < 0 else bound, low, high)
     least, greatest = bound.bounds()
     # `dim - 1` is -1 for an empty dim, where every slice is empty either way.

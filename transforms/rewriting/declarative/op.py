@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from onnxloom.dialects.onnx import OPS_BY_NAME, CustomOp
 from onnxloom.dialects.onnx.op import OnnxOp
+from onnxloom.transforms.rewriting.declarative.combinators import FreeAttribute
 from onnxloom.transforms.rewriting.declarative.expressions import (
     Given,
     OpCall,
@@ -23,7 +24,7 @@ from onnxloom.transforms.rewriting.declarative.expressions import (
     as_operands,
 )
 from onnxloom.transforms.rewriting.declarative.location import callers_location
-from onnxloom.transforms.rewriting.declarative.signature import signature_of
+from onnxloom.transforms.rewriting.declarative.signature import checked_attribute, signature_of
 
 _BY_NAME: Final = {name: op_class for (_, name), op_class in OPS_BY_NAME.items()}
 
@@ -46,9 +47,15 @@ class OpBuilder:
             found = as_operands(operands)
             signature.check_count(len(found))
             signature.check_attributes(list(attributes))
+            attributes = {name: self._attribute(name, value) for name, value in attributes.items()}
         except TypeError as error:
             raise TypeError(f"{error} ({callers_location()})") from None
         return Result(OpCall(self.op_class, found, attributes), 0)
+
+    def _attribute(self, name: str, value: Any) -> Any:
+        if value is None or isinstance(value, FreeAttribute):
+            return value
+        return checked_attribute(self.op_class, name, value)
 
 
 def custom(

@@ -9,9 +9,11 @@ from functools import cache
 from typing import Any
 
 from xdsl.ir import Attribute
-from xdsl.irdl import VarOperandDef, VarResultDef
+from xdsl.irdl import OptPropertyDef, VarOperandDef, VarResultDef
 
-from onnxloom.dialects.onnx.constraints import TypeSet
+from onnxloom.dialects.onnx.access import to_attribute
+from onnxloom.dialects.onnx.constraints import AttributeKind, TypeSet
+from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_PROTO
 from onnxloom.dialects.onnx.op import OnnxOp
 
 
@@ -36,6 +38,9 @@ class Signature:
     results: tuple[str, ...]
     has_variadic_results: bool
     attributes: tuple[str, ...]
+    required: frozenset[str]
+    """Attributes that must be there."""
+
     has_graphs: bool
 
     def operand(self, index: int) -> Operand:
@@ -53,7 +58,7 @@ class Signature:
         raise TypeError(f"op.{self.op_name} is given {count} operands; it takes ({names})")
 
     def check_attributes(self, given: Sequence[str]) -> None:
-        """Raises TypeError when the op has no such attribute."""
+        """Raises TypeError when the op has no such attribute, or needs one that is not given."""
         for name in given:
             if name in self.attributes:
                 continue
@@ -61,6 +66,11 @@ class Signature:
             known = ", ".join(self.attributes) or "none"
             hint = f"did you mean {close[0]!r}?" if close else f"it has {known}"
             raise TypeError(f"op.{self.op_name} has no attribute {name!r}; {hint}")
+        for name in sorted(self.required):
+            if name not in given:
+                raise TypeError(
+                    f"op.{self.op_name} needs the attribute {name!r}: a value, or attribute({name!r}) for any"
+                )
 
 
 @cache
@@ -77,6 +87,7 @@ def signature_of(op_class: type[OnnxOp]) -> Signature:
         tuple(name for name, _ in definition.results),
         any(isinstance(result, VarResultDef) for _, result in definition.results),
         tuple(sorted(definition.properties)),
+        frozenset(n for n, p in definition.properties.items() if not isinstance(p, OptPropertyDef)),
         bool(definition.regions),
     )
 
@@ -92,6 +103,31 @@ def _type_set(constraint: object) -> TypeSet:
     while not isinstance(inner, TypeSet):
         inner = inner.constraint if hasattr(inner, "constraint") else inner.constr
     return inner
+
+
+def attribute_kind(op_class: type[OnnxOp], name: str) -> AttributeKind:
+    """Which of the standard's kinds an attribute is of."""
+    kind = op_class.get_irdl_definition().properties[name].constr
+    assert isinstance(kind, AttributeKind)
+    return kind
+
+
+def checked_attribute(op_class: type[OnnxOp], name: str, value: Any) -> Any:
+    """An attribute's value as given; an element type (`to=f32`) as the standard's number for it.
+
+    Raises:
+        TypeError: it is not of the attribute's kind.
+    """
+    if isinstance(value, Attribute) and value in ELEMENT_TO_PROTO:
+        return ELEMENT_TO_PROTO[value]
+    kind = attribute_kind(op_class, name)
+    try:
+        made = to_attribute(value, op_class, name)
+    except (TypeError, ValueError):
+        made = None
+    if made is None or not kind.accepts(made):
+        raise TypeError(f"op.{op_class.onnx_name}: attribute {name} is {value!r}; expected {kind.expected}")
+    return value
 
 
 @cache
