@@ -1,9 +1,9 @@
 """Which rewrite patterns are there, and which of them are to run?
 
 Our own are the files of `transforms/patterns/`; further ones come from plug-ins, from `register` and, for one
-call or block of code, from `use_patterns`. Where names are equal the most local one counts: a call's own, then
-registered ones, then those of plug-ins, then ours. A plug-in's or registered one takes the place of ours only
-if it says so: `class Mine(PatternOptimization, replaces_builtin=True)`.
+call or block of code, from `use_patterns`. Where names are equal the most local one counts: a call's own,
+then registered ones, then those of plug-ins, then ours. A plug-in's or registered one takes the place of ours
+only if it says so: `class Mine(PatternOptimization, replaces_builtin=True)`.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def current_patterns() -> PatternRegistry:
 
 
 def patterns_fingerprint(patterns: Iterable[Pattern | PatternOptimization]) -> str | None:
-    """Changes with the source of these patterns and of registered ones; None where there is no source file."""
+    """Changes with the source of these patterns and of registered ones; None where one has no file."""
     with _lock:
         classes = [*_registered.values(), *map(_class_of, patterns)]
     modules = [sys.modules.get(cls.__module__) for cls in classes]

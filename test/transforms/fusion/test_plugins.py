@@ -11,7 +11,8 @@ import pytest
 
 from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import PassError
-from onnxloom.transforms.fusion import plugins
+from onnxloom.transforms import plugins
+from onnxloom.transforms.fusion import kinds as own_kinds
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
 from onnxloom.transforms.fusion.plugins import (
@@ -62,7 +63,7 @@ def names() -> set[str]:
 
 
 def test_the_folder_is_the_registry():
-    folder = Path(str(plugins.own_kinds.__file__)).parent
+    folder = Path(str(own_kinds.__file__)).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert {helper.kind.removeprefix("onnx.") for helper in own_registry().helpers} == files
 
@@ -121,8 +122,8 @@ def test_the_environment_names_plugins(tmp_path: Path, monkeypatch: pytest.Monke
 def test_entry_points_name_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write(tmp_path / "entry_plugin_of_test.py", "demo.entry")
     monkeypatch.syspath_prepend(tmp_path)
-    point = EntryPoint("demo", "entry_plugin_of_test", plugins.ENTRY_POINT_GROUP)
-    broken = EntryPoint("bad", "no_such_module_of_test", plugins.ENTRY_POINT_GROUP)
+    point = EntryPoint("demo", "entry_plugin_of_test", plugins.ENTRY_POINT_GROUPS[1])
+    broken = EntryPoint("bad", "no_such_module_of_test", plugins.ENTRY_POINT_GROUPS[0])
 
     def found(points: list[EntryPoint]) -> None:
         def entry_points(group: str) -> EntryPoints:

@@ -1,0 +1,240 @@
+"""What have users plugged in?
+
+A plug-in is a Python file, or the folder of a package, that defines any of: fusion kinds (subclasses of
+`FusionOpKindHelper`), their lowerings, rewrite patterns (subclasses of `PatternOptimization`) and passes
+(subclasses of xDSL's `ModulePass`). It is loaded from a path, from the paths in `ONNXLOOM_PLUGINS`
+(separated like `PATH`), or through the entry-point group `onnxloom.plugins`. What is loaded for a block of code
+takes the place of what is installed, by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, TypeVar
+
+from onnxloom.errors import PassError
+
+ENTRY_POINT_GROUPS: Final = ("onnxloom.plugins", "onnxloom.fusion_kinds")
+"""The second is older and means the same."""
+
+ENVIRONMENT_VARIABLE: Final = "ONNXLOOM_PLUGINS"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """Loaded plug-ins; immutable."""
+
+    levels: tuple[tuple[ModuleType, ...], ...] = ()
+    """Those of each level, the most local last. Names are unique within a level."""
+
+    @property
+    def modules(self) -> tuple[ModuleType, ...]:
+        return tuple(module for level in self.levels for module in level)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the text of any plug-in; "" without plug-ins. Part of the key of what is cached."""
+        return fingerprint_of(self.modules)
+
+    def with_level(self, modules: Iterable[ModuleType]) -> Plugins:
+        return Plugins((*self.levels, tuple(modules)))
+
+
+def fingerprint_of(modules: Iterable[ModuleType]) -> str:
+    """A digest of the source of modules; "" for none."""
+    digest, count = hashlib.sha256(), 0
+    for module in modules:
+        count += 1
+        for file in _source_files(module):
+            digest.update(file.read_bytes())
+    return digest.hexdigest() if count else ""
+
+
+def _source_files(module: ModuleType) -> list[Path]:
+    if module.__file__ is None:
+        return []
+    file = Path(module.__file__)
+    return sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+
+
+def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
+    """The complete subclasses of `base` that a module or package defines itself, in order of definition."""
+    return [
+        value
+        for value in dict.fromkeys(filter(inspect.isclass, vars(module).values()))
+        if issubclass(value, base)
+        and value is not base
+        and not getattr(value, "is_abstract", False)
+        and not inspect.isabstract(value)
+        and f"{value.__module__}.".startswith(f"{module.__name__}.")
+    ]
+
+
+# Which plug-ins are in use
+
+
+@lru_cache(maxsize=4)
+def _installed(paths: str) -> Plugins:
+    points = [point for group in ENTRY_POINT_GROUPS for point in sorted(entry_points(group=group))]
+    modules = [_load_entry_point(point) for point in points]
+    modules += _load_all(path for path in paths.split(os.pathsep) if path)
+    return Plugins((tuple(modules),)) if modules else Plugins()
+
+
+_current: ContextVar[Plugins | None] = ContextVar("onnxloom_plugins", default=None)
+
+
+def current_plugins() -> Plugins:
+    """Those in use: of `use_plugins`, of entry points and of `ONNXLOOM_PLUGINS`.
+
+    Raises:
+        PassError: a plug-in cannot be loaded.
+    """
+    return _current.get() or _installed(os.environ.get(ENVIRONMENT_VARIABLE, ""))
+
+
+def has_installed_plugins() -> bool:
+    """Whether there are any without `use_plugins`; loads none."""
+    is_named = bool(os.environ.get(ENVIRONMENT_VARIABLE))
+    return is_named or any(entry_points(group=group) for group in ENTRY_POINT_GROUPS)
+
+
+@contextmanager
+def use_plugins(paths: Iterable[str | Path]) -> Generator[Plugins]:
+    """Loads plug-ins on top of what is in use, for this thread and a block of code.
+
+    Raises:
+        PassError: a plug-in cannot be loaded, or defines what is there already.
+    """
+    with use_modules(_load_all(paths)) as plugins:
+        yield plugins
+
+
+@contextmanager
+def use_modules(modules: Iterable[ModuleType]) -> Generator[Plugins]:
+    """The same for plug-ins that are loaded."""
+    plugins = current_plugins().with_level(modules)
+    token = _current.set(plugins)
+    try:
+        _check_names(plugins)
+        yield plugins
+    finally:
+        _current.reset(token)
+
+
+def _check_names(plugins: Plugins) -> None:
+    """What clashes is said when it is plugged in, not when it is first looked for."""
+    from onnxloom.transforms.fusion.plugins import current_registry
+    from onnxloom.transforms.plugin_passes import plugin_passes
+    from onnxloom.transforms.rewriting.pattern import PatternOptimization
+
+    current_registry()
+    plugin_passes()
+    if any(defined_in(module, PatternOptimization) for module in plugins.levels[-1]):
+        from onnxloom.transforms.rewriting.registry import current_patterns
+
+        current_patterns()
+
+
+# Loading
+
+
+def _load_all(paths: Iterable[str | Path]) -> list[ModuleType]:
+    """One module per file, however often it is named."""
+    named = {Path(path).resolve(): path for path in paths}
+    return [load_plugin(path) for path in named.values()]
+
+
+def load_plugin(path: str | Path) -> ModuleType:
+    """Runs the plug-in at `path`, a Python file or the folder of a package.
+
+    Raises:
+        PassError: there is no such file, it raises, or it defines nothing that a plug-in can give.
+    """
+    path = Path(path)
+    file = path / "__init__.py" if path.is_dir() else path
+    if not file.is_file():
+        raise PassError(f"plug-in {path}: there is no such Python file or package")
+    digest = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]
+    name = f"onnxloom_plugin_{path.resolve().stem.replace('.', '_')}_{digest}"
+    locations = [str(path)] if path.is_dir() else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=locations)
+    if spec is None or spec.loader is None:
+        raise PassError(f"plug-in {path}: is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    # Dataclasses and annotations look their module up by name.
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise PassError(f"plug-in {path}: {one_line(error, file)}") from error
+    if not any(_contributions(module)):
+        del sys.modules[name]
+        raise PassError(f"plug-in {path}: defines no fusion kind, lowering, rewrite pattern or pass")
+    return module
+
+
+def _load_entry_point(point: EntryPoint) -> ModuleType:
+    try:
+        loaded: Any = point.load()
+        return loaded if isinstance(loaded, ModuleType) else sys.modules[loaded.__module__]
+    except Exception as error:
+        raise PassError(f"plug-in {point.name} ({point.value}): {one_line(error, None)}") from error
+
+
+def _contributions(module: ModuleType) -> Iterator[object]:
+    from xdsl.passes import ModulePass
+
+    from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+    from onnxloom.transforms.rewriting.pattern import PatternOptimization
+
+    for base in (FusionOpKindHelper, PatternOptimization, ModulePass):
+        yield from defined_in(module, base)
+    # A lowering is told by its method: its base class belongs to the conversion, which is a later room.
+    yield from (v for v in vars(module).values() if inspect.isclass(v) and hasattr(v, "lower_verified"))
+
+
+# Errors
+
+
+@contextmanager
+def blaming_plugin(author: type) -> Generator[None]:
+    """Makes an exception from the code of `author`, if that is not part of onnxloom, a PassError naming it.
+
+    Exceptions that are ours say already what they mean.
+    """
+    try:
+        yield
+    except Exception as error:
+        if f"{author.__module__}.".startswith("onnxloom.") or type(error).__module__.startswith("onnxloom."):
+            raise
+        module = sys.modules.get(author.__module__)
+        file = Path(getattr(module, "__file__", None) or author.__module__)
+        raise PassError(f"plug-in {file}: {author.__name__}: {one_line(error, file)}") from error
+
+
+def one_line(error: BaseException, file: Path | None) -> str:
+    """`NameError: name 'x' is not defined (line 3)`."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    if isinstance(error, SyntaxError):
+        return text
+    frames = traceback.extract_tb(error.__traceback__)
+    file = None if file is None else file.resolve()
+    lines = [frame.lineno for frame in frames if file is not None and Path(frame.filename).resolve() == file]
+    return f"{text} (line {lines[-1]})" if lines else text
