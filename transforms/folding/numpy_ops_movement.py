@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, opt_int_attr
+from onnxloom.dialects.onnx.slice_bounds import python_slice
 from onnxloom.transforms.folding.numpy_op import (
     Array,
     Inputs,
@@ -76,7 +77,8 @@ def _slice(op: Operation, inputs: Inputs) -> One:
     by = [1] * len(starts) if steps is None else ints(steps)
     slices = [slice(None)] * data.ndim
     for start, end, axis, step in zip(starts, ends, along, by, strict=True):
-        slices[axis_of(axis, data.ndim)] = slice(start, end, step)
+        place = axis_of(axis, data.ndim)
+        slices[place] = python_slice(start, end, step, data.shape[place])
     return [data[tuple(slices)]]
 
 
