@@ -58,6 +58,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     metadata, opsets = _metadata(module), opset_imports(module)
     result_dims = _result_dims(module)
     overridable = _overridable(module)
+    _settle_defaults(module)
     _report(options, 1)
     fused: tuple[tuple[str, str], ...] = ()
     if not _has_program(module):
@@ -191,6 +192,12 @@ def _overridable(module: ModuleOp) -> tuple[tuple[str, Spec], ...]:
     ]
     named = [(op.attributes.get("onnx_node_name"), op.attributes[OVERRIDABLE]) for op in constants]
     return tuple((name.data, spec_of(type_)) for name, type_ in named if isinstance(name, StringAttr))
+
+
+def _settle_defaults(module: ModuleOp) -> None:
+    """This compilation has its default values for good: overriding one compiles the model again."""
+    for op in module.walk():
+        op.attributes.pop(OVERRIDABLE, None)
 
 
 def _result_dims(module: ModuleOp) -> list[list[str]]:

@@ -6,6 +6,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from onnxloom.lowering.compile import CompileOptions
+from onnxloom.lowering.evaluate_op import HostEvaluator
+from onnxloom.transforms.folding.evaluator import use_evaluator
+from onnxloom.lowering.evaluate_op import HostEvaluator
+from onnxloom.transforms.folding.evaluator import use_evaluator
 from onnxloom.transforms.pass_manager.pass_log import PipelineReport
 from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
 from onnxloom.transforms.pipelines import FusionOptions, PipelineOptions, pipeline
@@ -19,7 +23,9 @@ def optimize_module(module: ModuleOp, context: Context, options: CompileOptions)
         PassError: an option names something that is not there; with `options.strict`, a pass failed.
     """
     passes = pipeline(options.opt_level, pipeline_options(options))
-    return run_pipeline(module, context, passes, strict=options.strict, skip=options.skip_passes)
+    with use_evaluator(HostEvaluator()):
+        with use_evaluator(HostEvaluator()):
+        return run_pipeline(module, context, passes, strict=options.strict, skip=options.skip_passes)
 
 
 def pipeline_options(options: CompileOptions) -> PipelineOptions:

@@ -18,6 +18,7 @@ from onnxloom.conversion.onnx_export.names import Names
 from onnxloom.conversion.onnx_export.types import proto_of_type
 from onnxloom.conversion.onnx_import.signature import signature
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import FROM_METADATA, PREFIX
 from onnxloom.errors import PassError
 
 Captured = Mapping[SSAValue, str] | Callable[[SSAValue], str]
@@ -78,6 +79,10 @@ class NodeWriter:
         title = op.attributes.get("onnx_node_name")
         if isinstance(title, StringAttr):
             node.name = title.data
+        for name in FROM_METADATA:
+            if name in op.attributes:
+                note = op.attributes[name]
+                node.metadata_props.add(key=name, value=note.data if isinstance(note, StringAttr) else "")
         if isinstance(op, onnx.CustomOp):
             self._write_foreign(node, op)
         elif isinstance(op, onnx.DimOp):
@@ -121,7 +126,7 @@ class NodeWriter:
         node.op_type = op.function_name.data
         node.domain = op.domain_name.data
         for name, attr in sorted(op.attributes.items()):
-            if name != "onnx_node_name":
+            if name != "onnx_node_name" and not name.startswith(PREFIX):
                 node.attribute.append(attribute_proto(name, attr))
         names = cast(ArrayAttr[StringAttr] | None, op.graph_names)
         graphs = [] if names is None else [name.data for name in names.data]

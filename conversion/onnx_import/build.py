@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_import.signature import Signature, signature
 from onnxloom.conversion.onnx_import.tensors import Array, array_of_sparse
 from onnxloom.conversion.onnx_import.types import type_of_proto
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import FROM_METADATA
 from onnxloom.errors import ModelError, UnsupportedOpError
 
 _NONE = NoneType()
@@ -108,6 +109,9 @@ class GraphBuilder:
             op = self._foreign(node, domain, title, operands, scope)
         if node.name:
             op.attributes["onnx_node_name"] = StringAttr(node.name)
+        for entry in node.metadata_props:
+            if entry.key in FROM_METADATA:
+                op.attributes[entry.key] = StringAttr(entry.value)
         ops.append(op)
         for name, result in zip(node.output, op.results, strict=False):
             if name:

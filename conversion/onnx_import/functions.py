@@ -45,6 +45,7 @@ class _Renaming:
         copy.name = f"{self.prefix}/{node.name}" if node.name else ""
         copy.input.extend(map(self.value, node.input))
         copy.output.extend(map(self.value, node.output))
+        copy.metadata_props.extend(node.metadata_props)
         for attribute in node.attribute:
             self._add_attribute(copy, attribute)
         return copy

@@ -1,6 +1,7 @@
 """What may a user or a pass write on an op, for other passes to respect?
 
-Discardable attributes; in an ONNX file they are entries of a node's metadata with the same names.
+Discardable attributes, whatever their value. A model says `onnxloom.keep` and `onnxloom.do_not_fold` in
+the metadata of a node.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ POTENTIAL: Final = "onnxloom.potential"
 
 OVERRIDABLE: Final = "onnx_overridable"
 """On a constant that is the default value of an input: the type of the input."""
+
+FROM_METADATA: Final = (KEEP, DO_NOT_FOLD)
+"""What a model may say of its nodes."""
 
 _KEPT_NAME: Final = "_DONOTREMOVE_"
 

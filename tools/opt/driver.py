@@ -25,6 +25,7 @@ from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
 from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weights_out, check_weights_read
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 from onnxloom.tools.streams import complain
+from onnxloom.transforms.folding.evaluator import use_evaluator
 from onnxloom.transforms.pass_manager.skipping import leave_out, passes_to_skip
 
 PROGRAM = "onnxloom-opt"
@@ -74,6 +75,7 @@ class OnnxloomOpt(xDSLOptMain):
         arguments.register(arg_parser, self.available_targets)
 
     def setup_pipeline(self) -> None:
+        self._add_plugin_passes()
         passes = pass_specs.build_pipeline(self.args.passes, self.available_passes)
         passes = leave_out(passes, self._passes_to_skip())
         after = frozenset(["*"] if self.args.print_ir_after_change else self.args.print_ir_after)
@@ -99,6 +101,19 @@ class OnnxloomOpt(xDSLOptMain):
         except PassError as error:
             raise UsageError(str(error)) from None
 
+    def _add_plugin_passes(self) -> None:
+        """Loads the plug-ins of the command line; they are in use while the work is done."""
+        from onnxloom.transforms.plugins import has_installed_plugins, load_plugins, use_modules
+
+        self.plugins = load_plugins(self.args.load_plugin)
+        if not self.plugins and not has_installed_plugins():
+            return
+        from onnxloom.transforms.plugin_passes import plugin_passes
+
+        with use_modules(self.plugins):
+            for name, cls in plugin_passes().items():
+                self.available_passes[name] = partial(_itself, cls)
+
     # The work.
 
     def execute(self) -> int:
@@ -118,11 +133,11 @@ class OnnxloomOpt(xDSLOptMain):
 
             list_passes(self.available_passes)
             return EXIT_OK
-        if not self.args.load_plugin:
+        if not self.plugins:
             return self._process_all()
-        from onnxloom.transforms.fusion.plugins import use_plugins
+        from onnxloom.transforms.plugins import use_modules
 
-        with use_plugins(self.args.load_plugin):
+        with use_modules(self.plugins):
             return self._process_all()
 
     def _process_all(self) -> int:
@@ -186,7 +201,10 @@ class OnnxloomOpt(xDSLOptMain):
             check_weights_read(self.args.weights_out, module)
             if not self.args.trust:
                 verify(module)
-            self.runner.run(self.ctx, module)
+            from onnxloom.lowering.evaluate_op import HostEvaluator
+
+            with use_evaluator(HostEvaluator()):
+                self.runner.run(self.ctx, module)
             self._emit(module, output)
         except source.SourceError as error:
             raise _Stopped(
