@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnrankedTensorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -231,8 +239,10 @@ def _stacked(rows: Sequence[Any], declared: Attribute, axis: int) -> Any:
         return list(rows)
     if rows:
         return np.stack(rows, axis)
+    if isinstance(declared, UnrankedTensorType):
+        return np.empty((0,), dtype_of_element(cast("UnrankedTensorType[Attribute]", declared).element_type))
     if not isinstance(declared, TensorType):
-        return np.empty((0,))
+        return []
     tensor = cast("TensorType[Attribute]", declared)
     shape = [0 if dim == DYNAMIC_INDEX else dim for dim in tensor.get_shape()]
     if shape:
