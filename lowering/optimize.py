@@ -8,8 +8,6 @@ from xdsl.dialects.builtin import ModuleOp
 from onnxloom.lowering.compile import CompileOptions
 from onnxloom.lowering.evaluate_op import HostEvaluator
 from onnxloom.transforms.folding.evaluator import use_evaluator
-from onnxloom.lowering.evaluate_op import HostEvaluator
-from onnxloom.transforms.folding.evaluator import use_evaluator
 from onnxloom.transforms.pass_manager.pass_log import PipelineReport
 from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
 from onnxloom.transforms.pipelines import FusionOptions, PipelineOptions, pipeline
@@ -24,7 +22,6 @@ def optimize_module(module: ModuleOp, context: Context, options: CompileOptions)
     """
     passes = pipeline(options.opt_level, pipeline_options(options))
     with use_evaluator(HostEvaluator()):
-        with use_evaluator(HostEvaluator()):
         return run_pipeline(module, context, passes, strict=options.strict, skip=options.skip_passes)
 
 
