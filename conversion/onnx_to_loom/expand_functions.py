@@ -7,11 +7,11 @@ The body the schema gives for the op's attributes and operand types is imported 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import onnx.helper as oh
-from onnx import FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
-from onnx.defs import SchemaError, get_schema, onnx_opset_version
+from onnx import FunctionProto, ModelProto, NodeProto, ValueInfoProto
+from onnx.defs import onnx_opset_version
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, NoneType, TensorType
 from xdsl.dialects.func import FuncOp
@@ -27,9 +27,8 @@ from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import proto_of_element
 from onnxloom.dialects.onnx.semantics import element_type
 from onnxloom.errors import OnnxloomError
+from onnxloom.transforms.schema_function import FUNCTION_DOMAIN, function_schema, schema_function
 from onnxloom.transforms.shape_inference import ShapeInferencePass
-
-_DOMAIN = "onnxloom.function"
 
 
 def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
@@ -40,21 +39,17 @@ def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
     """
     if not isinstance(op, onnx.OnnxOp) or op.regions or op.domain:
         return None
-    try:
-        # The stubs of onnx do not list what is known of functions.
-        schema: Any = get_schema(op.onnx_name, onnx_opset_version(), op.domain)
-    except SchemaError:
-        return None
-    if not (schema.has_function or schema.has_context_dependent_function):
+    schema = function_schema(op.onnx_name)
+    if schema is None:
         return None
     names = ["" if is_none(v) else f"x{i}" for i, v in enumerate(op.operands)]
     results = ["" if isinstance(r.type, NoneType) else f"y{i}" for i, r in enumerate(op.results)]
     try:
         node = op_to_node(op, names, results)
-        function = _function(schema, node, [proto_of_type(v.type) for v in op.operands if not is_none(v)])
+        types = [proto_of_type(v.type) for v in op.operands if not is_none(v)]
+        function = schema_function(schema, node, types)
         if function is None:
             return None
-        _complete(schema, node, function)
         module = import_model(_model(op, node, function))
     except (OnnxloomError, RuntimeError, ValueError):
         # No body for these types, or one that the importer cannot read: the op stays whole.
@@ -66,44 +61,14 @@ def _is_input(value: SSAValue) -> bool:
     return not is_none(value) and constant_value(value) is None
 
 
-def _function(schema: Any, node: NodeProto, types: Sequence[TypeProto]) -> FunctionProto | None:
-    if schema.has_function:
-        version = max(schema.function_opset_versions)
-        text = schema.get_function_with_opset_version(version)
-    else:
-        version = max(schema.context_dependent_function_opset_versions)
-        text = schema.get_context_dependent_function_with_opset_version(
-            version, node.SerializeToString(), [t.SerializeToString() for t in types]
-        )
-    if not text:
-        return None
-    function = FunctionProto.FromString(text)
-    function.domain = _DOMAIN
-    if not function.name:
-        function.name = node.op_type
-    return function
-
-
-def _complete(schema: Any, node: NodeProto, function: FunctionProto) -> None:
-    """Writes out the schema's defaults; attributes left out without one are no parameters of the body."""
-    given = {a.name for a in node.attribute}
-    for name, attribute in schema.attributes.items():
-        if name not in given and attribute.default_value.name:
-            node.attribute.append(attribute.default_value)
-            given.add(name)
-    names = [*function.attribute, *(a.name for a in function.attribute_proto)]
-    del function.attribute[:], function.attribute_proto[:]
-    function.attribute.extend(n for n in names if n in given)
-
-
 def _model(op: Operation, node: NodeProto, function: FunctionProto) -> ModelProto:
-    node.domain, node.op_type = _DOMAIN, function.name
+    node.domain, node.op_type = FUNCTION_DOMAIN, function.name
     present = [(name, v) for name, v in zip(node.input, op.operands, strict=False) if name]
     inputs = [oh.make_value_info(n, proto_of_type(v.type)) for n, v in present if _is_input(v)]
     constants = [tensor_proto(array, n) for n, v in present if (array := constant_value(v)) is not None]
     outputs = [_output(name, r) for name, r in zip(node.output, op.results, strict=False) if name]
     graph = oh.make_graph([node], "function", inputs, outputs, constants)
-    opsets = [oh.make_opsetid("", onnx_opset_version()), oh.make_opsetid(_DOMAIN, 1)]
+    opsets = [oh.make_opsetid("", onnx_opset_version()), oh.make_opsetid(FUNCTION_DOMAIN, 1)]
     return oh.make_model(graph, opset_imports=opsets, functions=[function])
 
 
