@@ -15,6 +15,7 @@ from onnxloom.testing.feeds import feeds_for, varied_feeds
 from onnxloom.testing.models import Model, as_module
 from onnxloom.testing.noop import assert_noop
 from onnxloom.testing.numerics import Feeds, Transform, assert_preserves_numerics
+from onnxloom.testing.switches import assert_switch_matters
 from onnxloom.testing.tolerance import Abs, Exact, Rel, Tolerance, Ulp, parse_tolerance
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "as_module",
     "assert_noop",
     "assert_preserves_numerics",
+    "assert_switch_matters",
     "difference",
     "differences",
     "evaluate",
