@@ -57,7 +57,7 @@ def _run(args: Sequence[str] | None) -> int:
     command = _module(parsed.command)
     if not getattr(parsed, "load_plugin", None):
         return command.run(parsed)
-    from onnxloom.transforms.fusion.plugins import use_plugins
+    from onnxloom.transforms.plugins import use_plugins
 
     with use_plugins(parsed.load_plugin):
         return command.run(parsed)

@@ -3,8 +3,8 @@
 A plug-in is a Python file, or the folder of a package, that defines any of: fusion kinds (subclasses of
 `FusionOpKindHelper`), their lowerings, rewrite patterns (subclasses of `PatternOptimization`) and passes
 (subclasses of xDSL's `ModulePass`). It is loaded from a path, from the paths in `ONNXLOOM_PLUGINS`
-(separated like `PATH`), or through the entry-point group `onnxloom.plugins`. What is loaded for a block of code
-takes the place of what is installed, by name.
+(separated like `PATH`), or through the entry-point group `onnxloom.plugins`. What is loaded for a block of
+code takes the place of what is installed, by name.
 """
 
 from __future__ import annotations

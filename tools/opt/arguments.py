@@ -49,6 +49,7 @@ def register(parser: argparse.ArgumentParser, targets: Iterable[str]) -> None:
         help="print the passes of O0, O1, O2 or O3 as -p takes them, and stop",
     )
     parser.add_argument("--list-passes", action="store_true", help="list passes with their options, and stop")
+    parser.add_argument("--list-patterns", action="store_true", help="list rewrite patterns, and stop")
     parser.add_argument("-v", "--version", action="store_true", help="print versions, and stop")
     _input_options(parser.add_argument_group("input"))
     _printing_options(parser.add_argument_group("printing"))
@@ -71,7 +72,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
         action="append",
         default=[],
         metavar="PATH",
-        help="Python file with fusion kinds (repeatable)",
+        help="Python file with fusion kinds, rewrite patterns or passes (repeatable)",
     )
     group.add_argument(
         "--weights-dir",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from io import StringIO
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -75,7 +77,15 @@ class OnnxloomOpt(xDSLOptMain):
         arguments.register(arg_parser, self.available_targets)
 
     def setup_pipeline(self) -> None:
-        self._add_plugin_passes()
+        self._in_use = ExitStack()
+        try:
+            self._plug_in()
+            self._build_runner()
+        except BaseException:
+            self._in_use.close()
+            raise
+
+    def _build_runner(self) -> None:
         passes = pass_specs.build_pipeline(self.args.passes, self.available_passes)
         passes = leave_out(passes, self._passes_to_skip())
         after = frozenset(["*"] if self.args.print_ir_after_change else self.args.print_ir_after)
@@ -101,23 +111,27 @@ class OnnxloomOpt(xDSLOptMain):
         except PassError as error:
             raise UsageError(str(error)) from None
 
-    def _add_plugin_passes(self) -> None:
-        """Loads the plug-ins of the command line; they are in use while the work is done."""
-        from onnxloom.transforms.plugins import has_installed_plugins, load_plugins, use_modules
+    def _plug_in(self) -> None:
+        """Loads the plug-ins of the command line, which stay in use until the work is done."""
+        from onnxloom.transforms.plugins import has_installed_plugins, use_plugins
 
-        self.plugins = load_plugins(self.args.load_plugin)
-        if not self.plugins and not has_installed_plugins():
+        if self.args.load_plugin:
+            self._in_use.enter_context(use_plugins(self.args.load_plugin))
+        elif not has_installed_plugins():
             return
         from onnxloom.transforms.plugin_passes import plugin_passes
 
-        with use_modules(self.plugins):
-            for name, cls in plugin_passes().items():
-                self.available_passes[name] = partial(_itself, cls)
+        for name, cls in plugin_passes().items():
+            self.available_passes[name] = partial(_itself, cls)
 
     # The work.
 
     def execute(self) -> int:
         """Do what the arguments say; the exit code."""
+        with self._in_use:
+            return self._execute()
+
+    def _execute(self) -> int:
         if self.args.version:
             from onnxloom.tools.opt.listing import versions
 
@@ -133,12 +147,12 @@ class OnnxloomOpt(xDSLOptMain):
 
             list_passes(self.available_passes)
             return EXIT_OK
-        if not self.plugins:
-            return self._process_all()
-        from onnxloom.transforms.plugins import use_modules
+        if self.args.list_patterns:
+            from onnxloom.tools.opt.listing import list_patterns
 
-        with use_modules(self.plugins):
-            return self._process_all()
+            list_patterns()
+            return EXIT_OK
+        return self._process_all()
 
     def _process_all(self) -> int:
         check_weights_out(self.args.weights_out, self.args.input_file, self.args.output_file)
@@ -267,6 +281,10 @@ class OnnxloomOpt(xDSLOptMain):
             debuginfo=self.args.print_debuginfo,
             elide_weights=self.args.elide_weights,
         )
+
+
+def _itself(cls: type[ModulePass]) -> type[ModulePass]:
+    return cls
 
 
 def _stream(chunk: source.Chunk) -> Any:

@@ -6,7 +6,7 @@ A pass is imported when it is used. `onnxloom.universe` adds those of the other 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -36,12 +36,26 @@ TRANSFORM_PASSES: Final = {
 
 
 def pass_class(name: str) -> type[ModulePass]:
-    """The class of a pass by its name. Raises ValueError with the nearest names."""
+    """The class of a pass by its name, of plug-ins too. Raises ValueError with the nearest names."""
     path = TRANSFORM_PASSES.get(name)
     if path is None:
-        raise ValueError(f"unknown pass '{name}'{suggestion(name, TRANSFORM_PASSES)}")
+        plugged_in = _plugin_passes()
+        if name in plugged_in:
+            return plugged_in[name]
+        raise ValueError(f"unknown pass '{name}'{suggestion(name, pass_names())}")
     module, _, attribute = path.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def pass_names() -> list[str]:
+    """The names of all passes over onnx IR, those of plug-ins last."""
+    return [*TRANSFORM_PASSES, *_plugin_passes()]
+
+
+def _plugin_passes() -> Mapping[str, type[ModulePass]]:
+    from onnxloom.transforms.plugin_passes import plugin_passes
+
+    return plugin_passes()
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -9,18 +9,19 @@ from xdsl.passes import ModulePass
 from onnxloom.errors import PassError
 from onnxloom.transforms.pass_manager.environment import SKIP, skipped_by_environment, split_names
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
-from onnxloom.transforms.pass_manager.pass_table import TRANSFORM_PASSES, suggestion
+from onnxloom.transforms.pass_manager.pass_table import pass_names, suggestion
 from onnxloom.transforms.pass_manager.pass_text import passes_text
 
 
-def passes_to_skip(named: Iterable[str], known: Collection[str] = TRANSFORM_PASSES) -> frozenset[str]:
+def passes_to_skip(named: Iterable[str], known: Collection[str] | None = None) -> frozenset[str]:
     """The names given and those of the environment. Raises PassError for one that no pass has."""
-    asked = split_names(named)
-    for name in asked:
-        _check(name, known, "")
-    by_environment = skipped_by_environment()
-    for name in by_environment:
-        _check(name, known, f"{SKIP}: ")
+    asked, by_environment = split_names(named), skipped_by_environment()
+    if asked or by_environment:
+        known = pass_names() if known is None else known
+        for name in asked:
+            _check(name, known, "")
+        for name in by_environment:
+            _check(name, known, f"{SKIP}: ")
     return frozenset([*asked, *by_environment])
 
 
