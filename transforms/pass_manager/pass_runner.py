@@ -26,6 +26,7 @@ from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun, PipelineReport
 from onnxloom.transforms.pass_manager.pass_text import pass_text
 from onnxloom.transforms.pass_manager.skipping import passes_to_skip
+from onnxloom.transforms.rewriting.recording import recording
 
 
 class PassFailedWarning(UserWarning):
@@ -111,19 +112,20 @@ class _Runner:
 
     def apply(self, step: ModulePass, text: str, sweep: int) -> None:
         start = time.perf_counter()
-        try:
-            step.apply(self.ctx, self.module)
-            state = ModuleState(self.module)
-            changed = state != self.state
-            if changed and self.verify:
-                _verify(step, self.module)
-        except (ModelError, InputError):
-            raise
-        except Exception as error:
-            if self.strict:
+        with recording(self.module, step.name):
+            try:
+                step.apply(self.ctx, self.module)
+                state = ModuleState(self.module)
+                changed = state != self.state
+                if changed and self.verify:
+                    _verify(step, self.module)
+            except (ModelError, InputError):
                 raise
-            self.undo(step, error, time.perf_counter() - start, sweep)
-            return
+            except Exception as error:
+                if self.strict:
+                    raise
+                self.undo(step, error, time.perf_counter() - start, sweep)
+                return
         seconds = time.perf_counter() - start
         before = self.cost
         if changed:
