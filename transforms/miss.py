@@ -103,11 +103,6 @@ def reasons_are_wanted() -> bool:
     return _listening.get()
 
 
-def are_reasons_wanted() -> bool:
-    """Whether somebody listens to the reasons of misses."""
-    return _listening.get()
-
-
 @contextmanager
 def reasons_wanted(wanted: bool = True) -> Generator[None]:
     """Within this, misses carry their reasons."""

@@ -26,6 +26,7 @@ from onnxloom.transforms.fusion.order import BlockOrder
 from onnxloom.transforms.fusion.pattern import FusedPatternForOpKind
 from onnxloom.transforms.fusion.plugins import blaming_plugin, current_registry
 from onnxloom.transforms.fusion.report import Decline, FusedChain, FusionReport, Reason, chain_of, describe
+from onnxloom.transforms.rewriting.budget import may_rewrite
 
 Helper: TypeAlias = type[FusionOpKindHelper]
 
@@ -101,6 +102,9 @@ class _Creation:
         self.barred: set[tuple[Operation, str]] = set()
         """Anchors and kinds of matches that could not be built."""
 
+        self.is_stopped = False
+        """Whether no more fused ops are wanted."""
+
         self.chains: list[tuple[FusedOp, FusedChain]] = []
         self.patterns: dict[type[Operation], list[FusedPatternForOpKind[FusionOpKindHelper]]] = {}
         for helper in sorted(helpers, key=lambda h: (-h.benefit, h.kind)):
@@ -110,7 +114,7 @@ class _Creation:
 
     def run(self) -> None:
         anchors = [op for op in walk_outside_fused_ops(self.module, self.blocks) if type(op) in self.patterns]
-        while anchors:
+        while anchors and not self.is_stopped:
             winners, losers = _claim(self.detect(anchors))
             built, failed = self.build(winners)
             self.barred.update((candidate.anchor, candidate.match.helper.kind) for candidate in failed)
@@ -144,6 +148,9 @@ class _Creation:
         built: list[_Built] = []
         failed: list[_Candidate] = []
         for candidate in sorted(winners, key=lambda c: c.key[2:]):
+            if self.is_stopped or not may_rewrite("fuse-ops", candidate.match.helper.kind, candidate.anchor):
+                self.is_stopped = True
+                break
             chain = chain_of(candidate.match, candidate.anchor)
             rewriter = PatternRewriter(candidate.anchor)
             with blaming_plugin(type(candidate.match.helper)):

@@ -115,6 +115,11 @@ class BlockDriver:
             self.run.report.notes.append(f"stopped after {self.run.options.max_iterations} iterations")
         return self.count
 
+    def tidy(self, ops: Sequence[Operation]) -> None:
+        """Tidies around ops that something else has touched."""
+        with self.run.timed("cleanup"):
+            self.cleanup.run(sorted(ops, key=self.index.position))
+
     def _bound(self) -> int:
         wished = self.run.options.max_iterations
         return 100 + 4 * len(self.index.order.known(self.index.block)) if wished is None else wished

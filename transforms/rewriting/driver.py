@@ -72,7 +72,9 @@ class Optimization:
         self.dims = DimAnalysis.of(module)
         self.constants = ConstantValues(options.fold)
         self.journal = Journal()
-        self.visited: set[Block] = set()
+        self.touched: dict[Operation, None] = {}
+        """Ops that lost a reader in a block inside theirs."""
+
         recorded: Callable[[str], AbstractContextManager[Batch]] | None = None
         if recorder is not None:
             recorded = lambda name: recorder.batch(module, name)  # noqa: E731 (typed where it is kept)
@@ -125,7 +127,9 @@ class Optimization:
         )
         edits = Edits(index, self.journal)
         driver = BlockDriver(index, edits, self.state)
+        driver.tidy([op for op in self.touched if op.parent is block])
         count = driver.drive()
+        self.touched.update(edits.touched_outside)
         if self.report is not None:
             self.report.graphs[path] = self.report.graphs.get(path, 0) + count
             for step, removed in driver.cleanup.removed.items():

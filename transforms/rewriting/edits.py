@@ -41,6 +41,9 @@ class Edits:
         self.touched: dict[Operation, None] = {}
         """Ops that are new, read something else than before, or lost a reader."""
 
+        self.touched_outside: dict[Operation, None] = {}
+        """Ops of outer blocks that lost a reader in this one."""
+
         self.stale_blocks: dict[Block, None] = {}
         """Nested blocks that read something else than before."""
 
@@ -92,8 +95,8 @@ class Edits:
             self.journal.note(lambda r=reader, i=operand, v=old: _set_operand(r, i, v))
             self._touch_reader(reader, operand, new, block)
         self.index.replaced(old, new)
-        if isinstance(new.owner, Operation) and new.owner.parent is block:
-            self.touched[new.owner] = None
+        self._touch_producer(old)
+        self._touch_producer(new)
 
     def _touch_reader(self, reader: Operation, operand: int, value: SSAValue, block: Block) -> None:
         if isinstance(reader, FusedOp):
@@ -112,19 +115,20 @@ class Edits:
         assert following is not None, "a terminator is never removed"
         self.index.removed(op)
         self.touched.pop(op, None)
-        for operand in op.operands:
-            owner = operand.owner
-            if isinstance(owner, Operation) and owner.parent is self.index.block:
-                self.touched[owner] = None
         op.detach()
         dropped = [(nested, tuple(nested.operands)) for nested in op.walk() if nested.operands]
         for nested, operands in dropped:
             nested.operands = ()
-            for operand in operands if nested is not op else ():
-                owner = operand.owner
-                if isinstance(owner, Operation) and owner.parent is self.index.block:
-                    self.touched[owner] = None
+            for operand in operands:
+                self._touch_producer(operand)
         self.journal.note(lambda: _restore(op, following, dropped))
+
+    def _touch_producer(self, value: SSAValue) -> None:
+        """The value has lost a reader."""
+        owner = value.owner
+        if isinstance(owner, Operation):
+            touched = self.touched if owner.parent is self.index.block else self.touched_outside
+            touched[owner] = None
 
     def _set_type(self, value: SSAValue, type_: Attribute) -> None:
         before = value.type
