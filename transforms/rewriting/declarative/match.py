@@ -14,6 +14,29 @@ from onnxloom.transforms.rewriting.declarative.expressions import Bound
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 
 
+class Inputs:
+    """The boundary inputs as expressions: `inputs.x`, None for one that is left out."""
+
+    def __init__(self, values: Mapping[str, SSAValue | tuple[SSAValue, ...] | None]) -> None:
+        self._values = {name: _expression(value) for name, value in values.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._values:
+            raise AttributeError(f"inputs.{name}: {_hint(name, self._values)}")
+        return self._values[name]
+
+    def __getitem__(self, index: int) -> Any:
+        return tuple(self._values.values())[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values.values())
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 class Match:
     """A complete match: the values behind the names of parameters and captures."""
 
@@ -36,6 +59,9 @@ class Match:
 
         self.outputs = tuple(outputs)
         """The values that are replaced, in the order the pattern returns them."""
+
+        self.inputs = Inputs(inputs)
+        """The boundary inputs as expressions, what `replacement` is given."""
 
         self._inputs = inputs
         self._captures = captures
@@ -100,29 +126,6 @@ class Match:
         if isinstance(value, tuple):
             raise ValueError(f"match[{name!r}] is declared Tensors; use match.tensors({name!r})")
         return value
-
-
-class Inputs:
-    """The boundary inputs as expressions: `inputs.x`, None for one that is left out."""
-
-    def __init__(self, values: Mapping[str, SSAValue | tuple[SSAValue, ...] | None]) -> None:
-        self._values = {name: _expression(value) for name, value in values.items()}
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name not in self._values:
-            raise AttributeError(f"inputs.{name}: {_hint(name, self._values)}")
-        return self._values[name]
-
-    def __getitem__(self, index: int) -> Any:
-        return tuple(self._values.values())[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._values.values())
-
-    def __len__(self) -> int:
-        return len(self._values)
 
 
 def _expression(value: SSAValue | tuple[SSAValue, ...] | None) -> Bound | tuple[Bound, ...] | None:

@@ -15,14 +15,12 @@ class SwishPattern(DeclarativePattern):
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from xdsl.ir import Operation
 
 from onnxloom.transforms.miss import Miss, no_match, no_match_at, reasons_are_wanted
-from onnxloom.transforms.rewriting.declarative.boundary import Boundary, boundary_of
-from onnxloom.transforms.rewriting.declarative.build import Builder, check_replacement, type_problem
+from onnxloom.transforms.rewriting.declarative.boundary import boundary_of
 from onnxloom.transforms.rewriting.declarative.class_checks import (
     check_config,
     check_hook,
@@ -31,6 +29,7 @@ from onnxloom.transforms.rewriting.declarative.class_checks import (
 )
 from onnxloom.transforms.rewriting.declarative.config import MatcherConfig
 from onnxloom.transforms.rewriting.declarative.expressions import PatternFunction, Tensor
+from onnxloom.transforms.rewriting.declarative.judge import apply_match, judge
 from onnxloom.transforms.rewriting.declarative.match import Inputs, Match
 from onnxloom.transforms.rewriting.declarative.pattern_graph import PatternGraph
 from onnxloom.transforms.rewriting.declarative.search import Partial, Search
@@ -47,14 +46,6 @@ class pattern:
                 "@pattern takes nothing: write @pattern above a function, settings into the class"
             )
         self.function = function
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a match leaves for `apply`."""
-
-    match: Match
-    outputs: tuple[Tensor, ...]
 
 
 class DeclarativePattern(PatternOptimization, abstract=True):
@@ -111,36 +102,13 @@ class DeclarativePattern(PatternOptimization, abstract=True):
         return best
 
     def _judge(self, search: Search, anchor: Operation) -> MatchResult | Miss:
-        """A complete search as a match: boundary, requirements, and whether the replacement can be built."""
         boundary = boundary_of(search)
         if isinstance(boundary, Miss):
             return boundary
-        inputs = search.inputs()
-        match = search.match(anchor, boundary.outputs)
-        declined = cast(object, self.requirements(match))
-        if isinstance(declined, Miss):
-            return declined
-        where = type(self).__name__
-        if declined is not None:
-            raise TypeError(f"{where}: requirements returns {declined!r}; expected None or no_match(...)")
-        given = self.replacement(Inputs(inputs), match)
-        if isinstance(given, Miss):
-            return given
-        outputs = check_replacement(where, given, len(boundary.outputs))
-        problem = type_problem(outputs)
-        if problem is not None:
-            return no_match(anchor, problem)
-        return _result(boundary, match, outputs)
+        return judge(self, search.match(anchor, boundary.outputs), boundary.replaced, boundary.kept)
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
-        found: Found = match.data
-        return Builder(graph, found.match.anchor).build(found.outputs, found.match.outputs)
-
-
-def _result(boundary: Boundary, match: Match, outputs: tuple[Tensor, ...]) -> MatchResult:
-    return MatchResult(
-        ops=boundary.replaced, reads=boundary.kept, data=Found(match, outputs), comment=match.pattern
-    )
+        return apply_match(graph, match)
 
 
 def _compile(cls: type[DeclarativePattern]) -> None:
