@@ -359,3 +359,46 @@ def test_grid_sample(mode: str, padding_mode: str, align_corners: int) -> None:
 )
 def test_shape_clamps_its_bounds(bounds: dict[str, int]) -> None:
     check("Shape", [f32(2, 3)], **bounds)
+
+
+@pytest.mark.parametrize("axis", [-1, 1, -3])
+@pytest.mark.parametrize("bias", [False, True])
+def test_layer_normalization(axis: int, bias: bool) -> None:
+    shape = (3, 4, 5)[axis:]
+    parameters = [f32(*shape), *([f32(*shape)] if bias else [])]
+    check("LayerNormalization", [f32(3, 4, 5), *parameters], outputs=3, axis=axis, epsilon=0.01)
+
+
+@pytest.mark.parametrize("op", ["LayerNormalization", "RMSNormalization"])
+def test_normalization_in_the_type_of_the_stash(op: str) -> None:
+    x = RNG.standard_normal((2, 64)) + 100
+    node = helper.make_node(op, ["x", "s"], ["y"], epsilon=1e-9, stash_type=onnx.TensorProto.DOUBLE)
+    (y,) = evaluate(node, [x, np.full(64, 2.0)])
+    centered = x - x.mean(-1, keepdims=True) if op == "LayerNormalization" else x
+    expected = 2 * centered / np.sqrt((centered**2).mean(-1, keepdims=True) + np.float32(1e-9))
+    np.testing.assert_allclose(y, expected, rtol=1e-12)
+
+
+def test_sixteen_bit_numbers_are_not_summed_in_sixteen_bits() -> None:
+    x = np.full((1, 4096), 30, np.float16)
+    x[0, ::2] = 31
+    for op in ("LayerNormalization", "RMSNormalization"):
+        node = helper.make_node(op, ["x", "s"], ["y"])
+        (y,) = evaluate(node, [x, np.ones(4096, np.float16)])
+        wide = x.astype(np.float64)
+        centered = wide - wide.mean() if op == "LayerNormalization" else wide
+        np.testing.assert_allclose(y, centered / np.sqrt((centered**2).mean() + 1e-5), rtol=2e-3)
+
+
+def test_rms_normalization_has_the_type_of_its_scale() -> None:
+    x = f32(2, 8).astype(np.float16)
+    node = helper.make_node("RMSNormalization", ["x", "s"], ["y"])
+    (y,) = evaluate(node, [x, f32(8)])
+    assert y.dtype == np.float32
+
+
+def test_normalization_over_an_axis_of_no_element() -> None:
+    node = helper.make_node("LayerNormalization", ["x", "s"], ["y", "mean"])
+    y, mean = evaluate(node, [f32(2, 0), f32(0)])
+    assert y.shape == (2, 0)
+    assert mean.shape == (2, 1)
