@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.narrow import is_ranked
-from onnxloom.errors import ModelError
 from onnxloom.transforms.dim_analysis.analysis import Analysis
 from onnxloom.transforms.dim_analysis.facts import element_type, numbers
 
@@ -50,6 +48,6 @@ def _static_shape(value: SSAValue) -> tuple[int, ...] | None:
 
 def _analysis_of(op: Operation) -> Analysis:
     analysis = Analysis()
-    with suppress(ModelError):  # impossible inputs: evaluating them says what is wrong
-        analysis.update(op)
+    # Impossible inputs: evaluating them says what is wrong.
+    analysis.update(op, may_never_run=True)
     return analysis
