@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from onnxloom.lowering.extensions import extensions_in_use
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.transforms.pass_manager.environment import log_wanted
 
@@ -46,6 +47,10 @@ class CompileOptions:
     """Shapes of all inputs, in order, if the model is compiled for these only."""
     overridden: tuple[str, ...] = ()
     """Inputs with a default value in the model that are taken from the caller."""
+    plugins: tuple[str, ...] = ()
+    """Paths of plug-ins to load for this compilation."""
+    patterns: tuple[Any, ...] = ()
+    """Rewrite patterns to use in this compilation besides all others."""
     progress: Progress | None = field(default=None, compare=False)
 
 
@@ -57,6 +62,7 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
+        PassError: a plug-in or pattern of the options cannot be used.
     """
     model = _compile_once(source, options)
     if model.artifact.open_ranks and options.input_shapes is None and not hasattr(source, "read"):
@@ -67,6 +73,11 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
 
 
 def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
+    with extensions_in_use(options):
+        return _load_or_build(source, options)
+
+
+def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     cache = PlanCache.of(source, options) if options.cache else None
@@ -100,4 +111,5 @@ def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions())
     from onnxloom.lowering.load_model import load_artifact
 
     verify_module(module)
-    return load_artifact(artifact_of_module(module.clone(), options))
+    with extensions_in_use(options):
+        return load_artifact(artifact_of_module(module.clone(), options))

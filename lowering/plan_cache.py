@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
-import sys
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environment
+from onnxloom.lowering.extensions import extensions_stamp
 from onnxloom.lowering.external_stamp import external_stamp
 from onnxloom.lowering.plan import store
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
@@ -32,6 +32,10 @@ MAX_BYTES = 512 << 20
 
 store.register(Artifact)
 store.register(ModelMetadata)
+
+
+_ELSEWHERE = ("progress", "patterns", "plugins")
+"""Options that are no part of the key, or are so by their source."""
 
 
 class PlanCache:
@@ -56,13 +60,14 @@ class PlanCache:
         mapped = data.obj
         assert isinstance(mapped, bytes | mmap.mmap)
         external = external_stamp(mapped, _external_folders(source, options))
-        if external is None:
+        extensions = extensions_stamp(options)
+        if external is None or extensions is None:
             return None
         digest = hashlib.sha256(data)
         digest.update(_options_text(options).encode())
         digest.update(_code_stamp().encode())
         digest.update(compile_environment().encode())
-        digest.update(_plugins_stamp().encode())
+        digest.update(extensions.encode())
         digest.update(external.encode())
         return PlanCache(f"plan-{digest.hexdigest()[:48]}", data)
 
@@ -125,7 +130,7 @@ def _bytes_of(source: Any) -> memoryview | None:
 
 
 def _options_text(options: CompileOptions) -> str:
-    given = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name != "progress"]
+    given = [(f.name, getattr(options, f.name)) for f in fields(options) if f.name not in _ELSEWHERE]
     return repr([*given, skipped_by_environment()])
 
 
@@ -143,19 +148,6 @@ def _code_stamp() -> str:
                     status = os.stat(os.path.join(path, name))
                     stamp.update(f"{path}/{name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return stamp.hexdigest()
-
-
-def _plugins_stamp() -> str:
-    """Changes with any fusion plug-in in use."""
-    name = "onnxloom.transforms.fusion.plugins"
-    if name not in sys.modules:
-        from importlib.metadata import entry_points
-
-        if not os.environ.get("ONNXLOOM_PLUGINS") and not entry_points(group="onnxloom.fusion_kinds"):
-            return ""
-    from onnxloom.transforms.fusion.plugins import current_registry
-
-    return current_registry().fingerprint
 
 
 def _external_folders(source: Any, options: CompileOptions) -> list[str]:

@@ -22,16 +22,20 @@ def compile(
     strict: bool = False,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
+    plugins: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
+    patterns: Iterable[Any] = (),
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
 
-    A pass that fails is left out with a warning; with `strict` it is an error.
+    A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
+    packages, `patterns` subclasses of `PatternOptimization`; both count for this call only.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
         InputError: an option has no such value.
-        PassError: `skip_passes` names no pass; with `strict`, a pass failed.
+        PassError: `skip_passes` names no pass; a plug-in does not load; two patterns have one name; with
+            `strict`, a pass failed.
     """
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
         raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
@@ -48,6 +52,8 @@ def compile(
             strict=strict,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),
+            plugins=_texts("plugins", plugins),
+            patterns=tuple(patterns),
             progress=progress,
         ),
     )

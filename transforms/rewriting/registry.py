@@ -169,13 +169,18 @@ def current_patterns() -> PatternRegistry:
     return registry
 
 
-def patterns_fingerprint(patterns: Iterable[Pattern | PatternOptimization]) -> str | None:
-    """Changes with the source of these patterns and of registered ones; None where one has no file."""
+def patterns_fingerprint() -> str | None:
+    """Changes with the source of registered patterns and those of `use_patterns`; "" where there are none.
+
+    None where the source does not tell: one is made by a function, or has no file.
+    """
     with _lock:
-        classes = [*_registered.values(), *map(_class_of, patterns)]
+        classes = [*_registered.values(), *(pattern for call in _of_call.get() for pattern in call)]
     modules = [sys.modules.get(cls.__module__) for cls in classes]
     if any(module is None or getattr(module, "__file__", None) is None for module in modules):
         return None
+    if any("<locals>" in cls.__qualname__ for cls in classes):
+        return None  # what it was made from is not in the text
     names = " ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in classes)
     return names + fingerprint_of(dict.fromkeys(module for module in modules if module is not None))
 
