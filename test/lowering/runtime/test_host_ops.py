@@ -402,3 +402,11 @@ def test_normalization_over_an_axis_of_no_element() -> None:
     y, mean = evaluate(node, [f32(2, 0), f32(0)])
     assert y.shape == (2, 0)
     assert mean.shape == (2, 1)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_lp_normalization(p: int, axis: int) -> None:
+    x = f32(3, 4, 2)
+    x[1] = 0
+    check("LpNormalization", [x], p=p, axis=axis)
