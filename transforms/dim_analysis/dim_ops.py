@@ -172,6 +172,8 @@ def broadcast(dims: Iterable[DimExpr]) -> DimExpr | None:
         return None
     if numbers:
         return numbers[0]
+    for part in [part for part in distinct if any(_is_cut_of(part, other) for other in distinct)]:
+        del distinct[part]
     if len(distinct) <= 1:
         return next(iter(distinct), DimExpr.of(1))
     firm = [dim for dim in distinct if not dim.may_be_one()]
@@ -179,6 +181,18 @@ def broadcast(dims: Iterable[DimExpr]) -> DimExpr | None:
         # Every dim that cannot be 1 is the result; the others equal it or are 1.
         return min(firm, key=str)
     return DimExpr.of(Broadcast(tuple(sorted(distinct, key=str))))
+
+
+def _is_cut_of(part: DimExpr, whole: DimExpr) -> bool:
+    """Whether `part` is `min(whole, n)` with a number n above 1.
+
+    Where the two differ, they are n and something larger, which do not broadcast.
+    """
+    excess = single_atom(whole - part)
+    if not isinstance(excess, PositivePart):
+        return False
+    limit = (whole - excess.argument).constant
+    return limit is not None and limit > 1
 
 
 def _divided(terms: Terms, divisor: int) -> DimExpr:

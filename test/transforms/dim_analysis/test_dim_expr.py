@@ -132,6 +132,11 @@ def test_broadcast():
     assert broadcast([n(0), n(1)]) == n(0)
     assert broadcast([SEQ, BATCH]) == broadcast([BATCH, SEQ])
     assert broadcast([SEQ, SEQ * 2 + 2]) == SEQ * 2 + 2
+    # Cut at 512, the two are equal or do not broadcast; cut at 1, both may be.
+    assert broadcast([minimum(SEQ, n(512)), SEQ]) == SEQ
+    assert broadcast([SEQ, minimum(SEQ, n(2))]) == SEQ
+    assert str(broadcast([minimum(SEQ, n(1)), SEQ])).startswith("bcast(")
+    assert str(broadcast([minimum(BATCH, n(512)), SEQ])).startswith("bcast(")
     nested = broadcast([SEQ, BATCH])
     assert nested is not None
     assert broadcast([nested, SEQ]) == nested
