@@ -50,6 +50,8 @@ class RewritePatternsPass(ModulePass):
         chosen = current_patterns().select(
             names(self.patterns), names(self.skip) or (), stage=stage, numerics=Numerics(self.numerics)
         )
+        if not chosen:
+            return  # few stages have patterns of their own, and looking at the dims of a module takes time
         options = RewriteOptions(
             max_iterations=self.max_iterations,
             stop_after=self.stop_after,
