@@ -15,7 +15,7 @@ class SwishPattern(DeclarativePattern):
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from xdsl.ir import Operation
 
@@ -36,16 +36,19 @@ from onnxloom.transforms.rewriting.declarative.search import Partial, Search
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization, Replacement
 
+if TYPE_CHECKING:
+    pattern = staticmethod
+else:
 
-class pattern:
-    """Marks a function in the body of a `DeclarativePattern` as something to look for."""
+    class pattern(staticmethod):
+        """Marks a function in the body of a `DeclarativePattern` as something to look for."""
 
-    def __init__(self, function: PatternFunction) -> None:
-        if not inspect.isfunction(function):
-            raise TypeError(
-                "@pattern takes nothing: write @pattern above a function, settings into the class"
-            )
-        self.function = function
+        def __init__(self, function: PatternFunction | None = None, **settings: object) -> None:
+            if settings or not inspect.isfunction(function):
+                raise TypeError(
+                    "@pattern takes nothing: write @pattern above a function, settings into the class"
+                )
+            super().__init__(function)
 
 
 class DeclarativePattern(PatternOptimization, abstract=True):
@@ -115,8 +118,10 @@ def _compile(cls: type[DeclarativePattern]) -> None:
     """Reads the pattern functions of a class, inherited ones first, and derives what follows from them."""
     functions: dict[str, PatternFunction] = {}
     for base in reversed(cls.__mro__):
-        found = {key: value for key, value in vars(base).items() if isinstance(value, pattern)}
-        functions.update({key: value.function for key, value in found.items()})
+        for key, value in vars(base).items():
+            if isinstance(value, pattern):
+                found = cast("staticmethod[..., Any]", value)
+                functions[key] = found.__func__
     check_config(cls)
     check_start_ops(cls, "the pattern's last op")
     check_hook(cls, DeclarativePattern, "requirements", ("self", "match"), is_required=False)
