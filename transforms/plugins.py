@@ -234,7 +234,20 @@ def one_line(error: BaseException, file: Path | None) -> str:
     text = " ".join(f"{type(error).__name__}: {error}".split())
     if isinstance(error, SyntaxError):
         return text
+    line = None if file is None else _last_line(error, file)
+    return text if line is None else f"{text} (line {line})"
+
+
+def place_in_source(error: BaseException, author: type) -> str:
+    """` (file.py, line 3)`: where the code of a class was when it raised; nothing if that is not known."""
+    file = getattr(sys.modules.get(author.__module__), "__file__", None)
+    line = None if file is None else _last_line(error, Path(file))
+    return "" if file is None or line is None else f" ({file}, line {line})"
+
+
+def _last_line(error: BaseException, file: Path) -> int | None:
+    """The innermost line of a file that an exception passed through."""
+    path = file.resolve()
     frames = traceback.extract_tb(error.__traceback__)
-    file = None if file is None else file.resolve()
-    lines = [frame.lineno for frame in frames if file is not None and Path(frame.filename).resolve() == file]
-    return f"{text} (line {lines[-1]})" if lines else text
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path]
+    return lines[-1] if lines else None

@@ -12,6 +12,7 @@ from onnxloom.dialects import onnx
 from onnxloom.errors import ModelError, PassError
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss
+from onnxloom.transforms.plugins import place_in_source
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization
 
@@ -49,8 +50,9 @@ def blaming(pattern: PatternOptimization, what: str, op: Operation) -> Generator
         raise PassError(f"pattern {pattern.name} at {describe(op)}: {error}") from error
     except Exception as error:
         kind = "" if isinstance(error, ModelError) else f"{type(error).__name__}: "
+        place = place_in_source(error, type(pattern))
         raise PassError(
-            f"pattern {pattern.name} failed in {what} at {describe(op)}: {kind}{error}"
+            f"pattern {pattern.name} failed in {what} at {describe(op)}: {kind}{error}{place}"
         ) from error
 
 
