@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,9 +45,9 @@ class ValueInfo(Protocol):
 
 @dataclass(frozen=True)
 class Feeds:
-    """Arrays by input name, and the names of those that were made up."""
+    """Arrays (lists of arrays, for sequences) by input name, and the names of those that were made up."""
 
-    arrays: dict[str, Array]
+    arrays: dict[str, Any]
     made_up: tuple[str, ...]
 
 
@@ -93,6 +94,7 @@ def complete(
     """
     sizes = dict(dims)
     named = {info.name: info for info in infos}
+    given = _as_saved(infos, given)
     for name, array in given.items():
         if name not in named:
             raise InputError(f"the model has no input '{name}' (it has {', '.join(named)})")
@@ -102,13 +104,33 @@ def complete(
     if unknown:
         raise InputError(f"no input has a dim '{min(unknown)}' (there are: {', '.join(symbols) or 'none'})")
     generator = np.random.default_rng(seed)
-    arrays = dict(given)
+    arrays: dict[str, Any] = dict(given)
     made_up: list[str] = []
     for info in infos:
         if info.name not in arrays:
             arrays[info.name] = random_array(info, sizes, generator)
             made_up.append(info.name)
     return Feeds({info.name: arrays[info.name] for info in infos}, tuple(made_up))
+
+
+def _as_saved(infos: Sequence[ValueInfo], given: Mapping[str, Array]) -> dict[str, Any]:
+    """The arrays as a file of outputs holds them: `s.0`, `s.1` are a sequence `s`; bfloat16 is raw bytes."""
+    values: dict[str, Any] = dict(given)
+    for info in infos:
+        if info.type.startswith("seq(") and info.name not in values:
+            names = [f"{info.name}.{index}" for index in range(len(given))]
+            names = list(takewhile(values.__contains__, names))
+            if names:
+                values[info.name] = [values.pop(name) for name in names]
+        elif info.type == "tensor(bfloat16)" and getattr(values.get(info.name), "dtype", None) == "V2":
+            values[info.name] = values[info.name].view(_bfloat16())
+    return values
+
+
+def _bfloat16() -> np.dtype[Any]:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def random_array(info: ValueInfo, sizes: Mapping[str, int], generator: np.random.Generator) -> Array:
@@ -134,9 +156,7 @@ def _random_values(name: str, shape: Sequence[int], generator: np.random.Generat
     if name == "object":
         return np.full(shape, "text", dtype=object)
     if name == "bfloat16":
-        import ml_dtypes
-
-        return generator.standard_normal(shape, dtype=np.float32).astype(ml_dtypes.bfloat16)
+        return generator.standard_normal(shape, dtype=np.float32).astype(_bfloat16())
     dtype = np.dtype(name)
     if dtype.kind in "fc":
         return generator.standard_normal(shape).astype(dtype)
@@ -150,8 +170,8 @@ def _open_dims(info: ValueInfo) -> list[str]:
     ]
 
 
-def _learn_sizes(info: ValueInfo, array: Array, sizes: dict[str, int]) -> None:
-    for dim, size in zip(info.shape, array.shape, strict=False):
+def _learn_sizes(info: ValueInfo, value: Any, sizes: dict[str, int]) -> None:
+    for dim, size in zip(info.shape, getattr(value, "shape", ()), strict=False):
         if isinstance(dim, str):
             sizes.setdefault(dim, size)
 

@@ -22,6 +22,8 @@ class Difference:
     """What is different, in words."""
     error: float
     """In the unit of the tolerance; inf for differences that no tolerance covers."""
+    comparable: bool = True
+    """False: of another kind, dtype, shape or length, so that no element can be compared."""
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -33,7 +35,7 @@ def differences(
     """What differs between two sets of values, the worst first; names and their order must agree too."""
     if list(want) != list(got):
         both = f"expected {_listed(want)}, got {_listed(got)}"
-        return [Difference("names", f"{both}", np.inf)]
+        return [Difference("names", f"{both}", np.inf, comparable=False)]
     found = [difference(name, value, got[name], tolerance) for name, value in want.items()]
     return sorted((d for d in found if d is not None), key=lambda d: -d.error)
 
@@ -45,7 +47,7 @@ def difference(name: str, want: Any, got: Any, tolerance: Tolerance = EXACT) -> 
     if isinstance(want, Mapping) and isinstance(got, Mapping):
         return _of_maps(name, cast("Mapping[Any, Any]", want), cast("Mapping[Any, Any]", got), tolerance)
     if _kind(want) != _kind(got):
-        return Difference(name, f"expected {_kind(want)}, got {_kind(got)}", np.inf)
+        return Difference(name, f"expected {_kind(want)}, got {_kind(got)}", np.inf, comparable=False)
     if want is None:
         return None
     return _of_arrays(name, as_array(want), as_array(got), tolerance)
@@ -59,7 +61,9 @@ def as_array(value: Any) -> Array:
 
 def _of_items(name: str, want: Sequence[Any], got: Sequence[Any], tolerance: Tolerance) -> Difference | None:
     if len(want) != len(got):
-        return Difference(name, f"expected a sequence of {len(want)}, got one of {len(got)}", np.inf)
+        return Difference(
+            name, f"expected a sequence of {len(want)}, got one of {len(got)}", np.inf, comparable=False
+        )
     found = (
         difference(f"{name}[{i}]", w, g, tolerance) for i, (w, g) in enumerate(zip(want, got, strict=True))
     )
@@ -70,16 +74,20 @@ def _of_maps(
     name: str, want: Mapping[Any, Any], got: Mapping[Any, Any], tolerance: Tolerance
 ) -> Difference | None:
     if want.keys() != got.keys():
-        return Difference(name, f"expected the keys {_listed(want)}, got {_listed(got)}", np.inf)
+        return Difference(
+            name, f"expected the keys {_listed(want)}, got {_listed(got)}", np.inf, comparable=False
+        )
     found = (difference(f"{name}[{key!r}]", value, got[key], tolerance) for key, value in want.items())
     return max((d for d in found if d is not None), key=lambda d: d.error, default=None)
 
 
 def _of_arrays(name: str, want: Array, got: Array, tolerance: Tolerance) -> Difference | None:
     if want.dtype.newbyteorder("=") != got.dtype.newbyteorder("="):
-        return Difference(name, f"expected dtype {want.dtype}, got {got.dtype}", np.inf)
+        return Difference(name, f"expected dtype {want.dtype}, got {got.dtype}", np.inf, comparable=False)
     if want.shape != got.shape:
-        return Difference(name, f"expected shape {list(want.shape)}, got {list(got.shape)}", np.inf)
+        return Difference(
+            name, f"expected shape {list(want.shape)}, got {list(got.shape)}", np.inf, comparable=False
+        )
     with np.errstate(all="ignore"):
         errors = tolerance.errors(want, got)
     wrong = int(np.count_nonzero(errors > tolerance.limit))

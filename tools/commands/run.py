@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     feeds = feeds_for(args, model)
     outputs, times = _run_repeatedly(model, feeds.arrays, args.repeat)
     if args.outputs is not None:
-        _save(args.outputs, outputs)
+        save_arrays(args.outputs, outputs)
     _print_values("input", feeds.arrays, dict.fromkeys(feeds.made_up, f"  (random, seed {args.seed})"))
     _print_values("output", outputs, {})
     _print_fused(model)
@@ -152,12 +152,20 @@ def compile_for(args: argparse.Namespace) -> tuple[CompiledModel, float]:
 
 def feeds_for(args: argparse.Namespace, model: CompiledModel) -> Feeds:
     """The arrays of the arguments of `add_input_arguments`, completed."""
-    from onnxloom.tools.model_inputs import complete, load_named, load_npz, parse_dims
+    from onnxloom.tools.model_inputs import complete, parse_dims
+
+    given = given_arrays(args)
+    overridden = [info for info in model.overridable if info.name in given]
+    return complete([*model.inputs, *overridden], given, parse_dims(args.dim), args.seed)
+
+
+def given_arrays(args: argparse.Namespace) -> dict[str, Any]:
+    """The arrays of `--inputs` and `--input`."""
+    from onnxloom.tools.model_inputs import load_named, load_npz
 
     given = load_npz(args.inputs) if args.inputs is not None else {}
     given.update(load_named(item) for item in args.input)
-    overridden = [info for info in model.overridable if info.name in given]
-    return complete([*model.inputs, *overridden], given, parse_dims(args.dim), args.seed)
+    return given
 
 
 def _print_fused(model: CompiledModel) -> None:
@@ -205,7 +213,7 @@ def _times(compiling: float, runs: list[float]) -> str:
     return f"{first}, {statistics.median(runs[1:]) * 1e3:.3f} ms median of {len(runs) - 1} more"
 
 
-def _save(path: str, outputs: Mapping[str, Any]) -> None:
+def save_arrays(path: str, values: Mapping[str, Any]) -> None:
     """An `.npz` file; a sequence becomes one array per element, strings become numpy strings.
 
     (`np.savez` takes the names as keyword arguments, which not every output name can be.)
@@ -217,15 +225,15 @@ def _save(path: str, outputs: Mapping[str, Any]) -> None:
     from onnxloom.dialects.output_file import OutputFile
 
     with OutputFile(path) as file, zipfile.ZipFile(cast(Any, file), "w") as archive:
-        for name, value in _flattened(outputs):
+        for name, value in _flattened(values):
             array: np.ndarray[Any, Any] = np.asarray(value)
             array = array.astype(str) if array.dtype.kind == "O" else array
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def _flattened(outputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in outputs.items():
+def _flattened(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
         if isinstance(value, list | tuple):
             items = cast("Sequence[Any]", value)
             yield from ((f"{name}.{index}", item) for index, item in enumerate(items))

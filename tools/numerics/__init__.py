@@ -1,0 +1,1 @@
+"""Comparing what a model computes in two ways, for the commands `check` and `bisect`."""
