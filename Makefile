@@ -19,13 +19,15 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test conformance check lint format models lit clean
+.PHONY: help setup demo test conformance check lint format models lit fuzz-passes fuzz-compiled clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make check   tests, then ruff and pyright (what CI runs)'
 	@echo 'make lint    ruff and pyright'
 	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
+	@echo 'make fuzz-passes    20,000 random graphs through each pass alone (SEED=0 COUNT=20000)'
+	@echo 'make fuzz-compiled  1,000 random graphs through the compiled pipeline (SEED=0 COUNT=1000)'
 	@echo 'make format  let ruff format the code'
 	@echo 'make models  fetch all real models into $(MODELS)'
 	@echo "make lit     run the .mlir tests with lit's own runner"
@@ -62,6 +64,15 @@ check: test lint
 
 conformance: $(READY)
 	$(BIN)/python test/conformance/report.py
+
+# Graph number i is that of seed SEED + i; failures are reduced and kept in test/random/cases/Inputs.
+SEED ?= 0
+
+fuzz-passes: $(READY)
+	$(BIN)/python test/random/hunt.py passes --seed $(SEED) --count $(or $(COUNT),20000) --jobs $(JOBS)
+
+fuzz-compiled: $(READY)
+	$(BIN)/python test/random/hunt.py compiled --seed $(SEED) --count $(or $(COUNT),1000) --jobs $(JOBS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
