@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import int_attr
+from onnxloom.dialects.onnx.access import bool_attr, int_attr
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import (
     MatchResult,
@@ -46,6 +46,9 @@ class SoftmaxFlattenedPattern(PatternOptimization):
             return no_match(op, "the result is not reshaped alone")
         if not graph.same_shape(reshape.reshaped, flatten.input):
             return no_match(op, "the result may get another shape than the input had")
+        if not bool_attr(reshape, "allowzero") and graph.static_shape(flatten.input) is None:
+            # A dim of 0 in the shape stands for one of the flattened rows.
+            return no_match(op, "of an empty input the result may get another shape")
         return MatchResult((op, reshape), (flatten,), data=flatten.input)
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:

@@ -18,6 +18,7 @@ def flattened(
     shape: str = '"onnx.Shape"(%x) : (X) -> tensor<*xi64>',
     returned: str = "%y",
     source: str = "%0",
+    allow_zero: int = 1,
 ) -> str:
     out = ", ".join(["tensor<*xf32>"] * len(returned.split(",")))
     given = "tensor<*xf32>" if source == "%0" else f"tensor<{x}xf32>"
@@ -26,7 +27,7 @@ def flattened(
       %0 = "onnx.Flatten"(%x) <{{axis = {axis} : si64}}> : (X) -> tensor<*xf32>
       %1 = "onnx.{op}"({source}) <{{axis = {over} : si64}}> : ({given}) -> tensor<*xf32>
       %s = {shape}
-      %y = "onnx.Reshape"(%1, %s) : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
+      %y = "onnx.Reshape"(%1, %s) <{{allowzero = {allow_zero} : si64}}> : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
       onnx.Return {returned} : {out}
     }}""".replace("X", f"tensor<{x}xf32>")
 
@@ -38,6 +39,8 @@ def flattened(
 )
 def test_rows_as_they_are(op: str, x: str, axis: int, over: int):
     module = check_pattern(flattened(op, x=x, axis=axis, over=over), SoftmaxFlattenedPattern)
+    if "?" not in x:
+        check_pattern(flattened(op, x=x, axis=axis, over=over, allow_zero=0), SoftmaxFlattenedPattern)
     assert not any(isinstance(op, onnx.FlattenOp | onnx.ReshapeOp) for op in module.walk())
 
 
@@ -49,6 +52,7 @@ def test_rows_as_they_are(op: str, x: str, axis: int, over: int):
         ({"axis": 1}, "more than the last axis"),
         ({"x": "4", "axis": 1}, "more than the last axis"),
         ({"returned": "%y, %1"}, "not reshaped alone"),
+        ({"x": "?x?x4", "allow_zero": 0}, "of an empty input"),
         ({"shape": "onnx.Constant dense<[3, 2, 4]> : tensor<3xi64>"}, "another shape"),
     ],
 )
