@@ -8,11 +8,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import NoneType, UnrankedTensorType
+from single_ops import op_of
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import make
 from onnxloom.dialects.onnx.dtypes import element_of_dtype
 from onnxloom.lowering.evaluate_op import HostEvaluator
 from onnxloom.transforms.folding.evaluator import CannotEvaluate, NumpyEvaluator, numpy_ops
@@ -48,22 +47,6 @@ def values(dtype: Any, seed: int = 0) -> Array:
         return rng.integers(0, 7, (3, 8)).astype(np.int8).astype(kind)
     special = [np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 6e-8, 65504.0]
     return rng.permutation(np.array([*special, *rng.standard_normal(12)])).reshape(3, 8).astype(kind)
-
-
-def op_of(
-    op_class: type[Operation],
-    inputs: Sequence[Array | None],
-    results: Sequence[Any] = (None,),
-    **attributes: Any,
-) -> Operation:
-    """An op on constants; a result type that is None is that of the first input."""
-    operands = [
-        make(onnx.NoValueOp, [], [NoneType()]).results[0] if i is None else onnx.make_constant(i).output
-        for i in inputs
-    ]
-    first = next((i.dtype for i in inputs if i is not None), np.dtype(np.float32))
-    types = [UnrankedTensorType(element_of_dtype(np.dtype(first if r is None else r))) for r in results]
-    return make(op_class, operands, types, **attributes)
 
 
 def bits(array: Array) -> Any:
