@@ -35,7 +35,7 @@ def is_close(array: Array, expected: Array, rtol: float | None) -> bool:
     tolerance = _ROUNDING.get(array.dtype.name, 0.0) if rtol is None else rtol
     found, wanted = array.astype(np.float64), expected.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        close = np.abs(found - wanted) <= tolerance * np.abs(wanted)
+        close = (np.abs(found - wanted) <= tolerance * np.abs(wanted)) & np.isfinite(wanted)
     same = (found == rounded.astype(np.float64)) | (np.isnan(found) & np.isnan(wanted))
     return bool((close | same).all())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 from onnx import NodeProto, TypeProto, helper
@@ -22,6 +23,7 @@ from onnxloom.transforms.rewriting.declarative.function_expression import (
     function_expression,
 )
 from onnxloom.transforms.rewriting.declarative.match import Inputs, Match
+from onnxloom.transforms.rewriting.declarative.signature import signature_of
 from onnxloom.transforms.rewriting.pattern import Numerics
 from onnxloom.transforms.schema_function import function_schema, schema_function
 
@@ -39,7 +41,7 @@ class FunctionBodyPattern(DecomposePattern, abstract=True):
     def __init_subclass__(cls, *, abstract: bool = False, **options: Any):
         super().__init_subclass__(abstract=abstract, **options)
         for start in cls.start_ops:
-            if not (issubclass(start, OnnxOp) and start.domain == "" and function_schema(start.onnx_name)):
+            if start not in function_ops():
                 raise ValueError(f"{cls.__name__}: the standard has no function body for {start.__name__}")
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor | tuple[Tensor, ...] | Miss:
@@ -63,12 +65,14 @@ class FunctionBodyPattern(DecomposePattern, abstract=True):
         return found[: len(match.outputs)]
 
 
+@cache
 def function_ops() -> tuple[type[OnnxOp], ...]:
-    """The ops of the default domain that have a function body, by name."""
-    found = [
-        op for (domain, name), op in sorted(OPS_BY_NAME.items()) if domain == "" and function_schema(name)
-    ]
-    return tuple(found)
+    """The ops of the default domain that have a function body and hold no graphs, by name."""
+    return tuple(
+        op
+        for (domain, name), op in sorted(OPS_BY_NAME.items())
+        if domain == "" and function_schema(name) is not None and not signature_of(op).has_graphs
+    )
 
 
 def _node(op: OnnxOp, schema: Any, names: list[str], match: Match) -> NodeProto:
