@@ -404,6 +404,7 @@ def test_wrong_settings(settings: dict[str, Any], error: type[Exception], messag
             r"expected requirements\(self, match\)",
         ),
         (FunctionBodyPattern, {"start_ops": (onnx.AddOp,)}, ValueError, "no function body for AddOp"),
+        (FunctionBodyPattern, {"start_ops": (onnx.SequenceMapOp,)}, ValueError, "no function body for Seq"),
         (FunctionBodyPattern, {"start_ops": ()}, TypeError, "has no start_ops"),
     ],
 )
