@@ -94,7 +94,7 @@ class ConstantValues:
         """The only element of a constant as a Python number; None for strings and complex numbers."""
         if value not in self._numbers:
             array = self.array(value)
-            item = None if array is None or array.size != 1 else array.reshape(-1)[0].item()
+            item = None if array is None or array.size != 1 else array.item()
             self._numbers[value] = item if isinstance(item, int | float) else None
         return self._numbers[value]
 

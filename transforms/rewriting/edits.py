@@ -92,21 +92,19 @@ class Edits:
         for use in tuple(old.uses):
             reader, operand = use.operation, use.index
             reader.operands[operand] = new
-            self.journal.note(lambda r=reader, i=operand, v=old: _set_operand(r, i, v))
-            self._touch_reader(reader, operand, new, block)
+            holder = block.find_ancestor_op_in_block(reader)
+            if holder is not None:  # what is not attached yet is not there to be undone
+                self.journal.note(lambda r=reader, i=operand, v=old: _set_operand(r, i, v))
+                self._touch_reader(reader, operand, new, holder)
         self.index.replaced(old, new)
         self._touch_producer(old)
         self._touch_producer(new)
 
-    def _touch_reader(self, reader: Operation, operand: int, value: SSAValue, block: Block) -> None:
+    def _touch_reader(self, reader: Operation, operand: int, value: SSAValue, holder: Operation) -> None:
         if isinstance(reader, FusedOp):
             self._set_type(reader.body.block.args[operand], value.type)
-        if reader.parent is block:
-            self.touched[reader] = None
-            return
-        holder = block.find_ancestor_op_in_block(reader)
-        if holder is not None:
-            self.touched[holder] = None
+        self.touched[holder] = None
+        if holder is not reader:
             self.stale_blocks.update(dict.fromkeys(b for r in holder.regions for b in r.blocks))
 
     def erase(self, op: Operation) -> None:
