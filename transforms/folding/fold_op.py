@@ -23,6 +23,13 @@ from onnxloom.transforms.miss import Miss
 
 _STRUCTURE: Final = (onnx.ConstantOp, onnx.NoValueOp, onnx.ReturnOp, onnx.YieldOp, onnx.EntryPointOp)
 
+_BOUNDED: Final = (
+    *(onnx.ReshapeOp, onnx.SqueezeOp, onnx.UnsqueezeOp, onnx.FlattenOp, onnx.SliceOp, onnx.SplitOp),
+    *(onnx.NonZeroOp, onnx.CompressOp, onnx.UniqueOp, onnx.NonMaxSuppressionOp),
+    *(onnx.StringNormalizerOp, onnx.StringSplitOp, onnx.RegexFullMatchOp),
+)
+"""The results of these are about as large as their inputs at most, whatever their shapes."""
+
 
 def fold_op(
     op: Operation, inputs: Inputs, policy: FoldingPolicy = DEFAULT_POLICY, evaluator: Evaluator | None = None
@@ -36,6 +43,8 @@ def fold_op(
         return refusal
     input_bytes = sum(array.nbytes for array in inputs if array is not None)
     expected = result_bytes(op)
+    if expected is None and not isinstance(op, _BOUNDED):
+        return Miss("nothing tells how large the result will be")
     if expected is not None and policy.is_too_large(expected, input_bytes):
         return Miss(_too_large(expected, input_bytes, policy))
     try:

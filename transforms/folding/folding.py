@@ -53,12 +53,14 @@ class Folding:
         self.rule = rule
         self.report = report
         self.changed = False
+        self._module: ModuleOp | None = None
         self._is_sweeping = True
         self._declined: dict[Operation, Miss] = {}
         self._waiting: dict[Operation, None] = {}
 
     def run(self, module: ModuleOp, finish: Callable[[], None] | None = None) -> None:
         """`finish` is called when the sweep has ended; it may fold more and have ops visited again."""
+        self._module = module
         functions = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
         for function in functions:
             self._sweep(function.body.block)
@@ -67,10 +69,18 @@ class Folding:
             finish()
         self._revisit()
         for op, miss in self._declined.items():
-            self.report.decline(op, miss)
+            if self.is_part_of_module(op):
+                self.report.decline(op, miss)
         if self.changed:
             for function in functions:
                 update_signature(function)
+
+    def is_part_of_module(self, op: Operation) -> bool:
+        """Whether neither an op nor one that holds it was removed."""
+        outermost = op
+        while (parent := outermost.parent_op()) is not None:
+            outermost = parent
+        return outermost is self._module
 
     def visit_again(self, ops: Iterable[Operation]) -> None:
         """Has ops visited once more after the sweep, as often as they are announced."""
@@ -92,7 +102,7 @@ class Folding:
         while self._waiting:
             op = next(iter(self._waiting))
             del self._waiting[op]
-            if op.parent is not None:
+            if self.is_part_of_module(op):
                 self._visit(op)
 
     def _visit(self, op: Operation) -> None:

@@ -94,7 +94,7 @@ def known_value(value: SSAValue) -> Array | None:
 def take_effect(module: ModuleOp, folding: Folding) -> None:
     """Folds every op whose value was kept aside and whose missing inputs are constants by now."""
     for op in list(module.walk()):
-        if op.parent is None or POTENTIAL not in op.attributes:
+        if POTENTIAL not in op.attributes or not folding.is_part_of_module(op):
             continue
         fold = ripe(op)
         if fold is not None:

@@ -105,6 +105,20 @@ def test_a_large_result_is_not_even_computed():
     assert evaluator.calls == 0
 
 
+def test_what_may_be_of_any_size_is_not_computed():
+    image = np.ones((1, 1, 2, 2), np.float32)
+    inputs = [image, np.zeros((1, 1, 2, 2), np.int64), np.array([1, 1, 4, 4])]
+    unpool = op_of(onnx.MaxUnpoolOp, inputs, kernel_shape=[2, 2])
+    evaluator = Gives(image)
+    assert reason(fold_op(unpool, inputs, evaluator=evaluator)) == (
+        "nothing tells how large the result will be"
+    )
+    assert evaluator.calls == 0
+    found = np.zeros((1, 2), np.int64)
+    nonzero = op_of(onnx.NonZeroOp, [TWO], (np.int64,))
+    assert not isinstance(fold_op(nonzero, [TWO], evaluator=Gives(found)), Miss)
+
+
 def test_a_result_that_proves_large_is_not_kept():
     op = op_of(onnx.NonZeroOp, [TWO], (np.int64,))
     found = np.zeros((1, 100), np.int64)
