@@ -29,7 +29,7 @@ import numpy as np
 from random_checks.cases import CASES, keep_case
 from random_checks.compiled import compiled_failures
 from random_checks.failure import Failure
-from random_checks.passes import pass_checks, pass_failures
+from random_checks.passes import PIPELINES, pass_checks, pass_failures, pipeline_check
 from random_checks.reduction import reduced
 from random_graphs import RandomGraph, seeded_graph
 
@@ -59,7 +59,7 @@ def search(what: str, seeds: range) -> Found:
         return found
     checks = pass_checks()
     for seed, graph in zip(seeds, graphs, strict=True):
-        failures, changed = pass_failures(graph, checks)
+        failures, changed = pass_failures(graph, [*checks, pipeline_check(seed)])
         found.failures += [(seed, failure) for failure in failures]
         found.changed.update(changed)
     return found
@@ -81,7 +81,8 @@ def _failures(failure: Failure, graph: RandomGraph) -> list[Failure]:
     """The failures of one graph under the check that found `failure`."""
     if failure.check.startswith("compiled O"):
         return compiled_failures([graph], [int(failure.check[-1])])[0]
-    checks = [check for check in pass_checks() if failure.check == f"pass {check.text}"]
+    known = [*pass_checks(), *(pipeline_check(number) for number in range(len(PIPELINES)))]
+    checks = [check for check in known if failure.check == f"pass {check.text}"]
     return pass_failures(graph, checks)[0]
 
 
@@ -91,6 +92,7 @@ def hunt(what: str, seed: int, count: int, jobs: int, keep: Path, say: Callable[
     step = CHUNK[what]
     chunks = [range(a, min(a + step, seed + count)) for a in range(seed, seed + count, step)]
     kept: Counter[tuple[str, str, str]] = Counter()
+    to_keep: list[tuple[int, Failure]] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context) as pool:
         pending = {pool.submit(search, what, chunk): chunk for chunk in chunks}
@@ -104,16 +106,18 @@ def hunt(what: str, seed: int, count: int, jobs: int, keep: Path, say: Callable[
                 )
                 total.failures.append((chunk.start, crash))
                 say(str(crash))
-                break
+                return total
             total.graphs += found.graphs
             total.changed += found.changed
             for number, failure in found.failures:
                 total.failures.append((number, failure))
                 kept[failure.kind] += 1
                 if kept[failure.kind] <= KEPT_PER_KIND:
-                    path = pool.submit(shrink_and_keep, number, failure, keep).result()
-                    say(f"seed {number}: {failure}\n  kept as {path}")
+                    say(f"seed {number}: {failure}")
+                    to_keep.append((number, failure))
             say(f"{total.graphs}/{count} graphs, {len(total.failures)} failures")
+        for future in as_completed([pool.submit(shrink_and_keep, *one, keep) for one in to_keep]):
+            say(f"kept {future.result()}")
     return total
 
 

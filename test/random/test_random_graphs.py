@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from random_checks.compiled import compiled_failures
-from random_checks.passes import PassCheck, pass_checks, pass_failures
+from random_checks.passes import PassCheck, pass_checks, pass_failures, pipeline_check
 from random_graphs import RandomGraph, graphs, seeded_graph
 
 CHECKS = pass_checks()
@@ -24,7 +24,7 @@ def test_each_pass_alone_keeps_the_outputs(start: int) -> None:
     changed: set[str] = set()
     with np.errstate(all="ignore"):
         for seed in range(start, start + 40):
-            failures, changes = pass_failures(seeded_graph(seed), CHECKS)
+            failures, changes = pass_failures(seeded_graph(seed), [*CHECKS, pipeline_check(seed)])
             no_failure([f"seed {seed}: {failure}" for failure in failures])
             changed |= changes
     assert {"fuse-ops", "shape-inference"} <= changed

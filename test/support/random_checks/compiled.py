@@ -17,7 +17,7 @@ from onnxloom.lowering.cache import KernelCache
 from onnxloom.lowering.compile import CompileOptions, compile_module
 from onnxloom.lowering.compile_kernels import compile_missing, kernel_digest
 from onnxloom.lowering.cpu_target import CpuTarget
-from onnxloom.transforms.pipelines import pipeline
+from onnxloom.lowering.optimize import optimize_module
 from random_checks.compare import Agreement, value_failure
 from random_checks.failure import Failure
 
@@ -53,14 +53,11 @@ def _title(level: int) -> str:
 
 def _lowered(graph: RandomGraph, level: int) -> ModuleOp | Failure:
     tiles = CpuTarget.host().tiles
-    steps = [
-        *pipeline(level),
-        ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes),
-    ]
+    conversion = ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes)
     try:
         module = import_model(graph.model)
-        for step in steps:
-            step.apply(make_context(), module)
+        optimize_module(module, make_context(), CompileOptions(opt_level=level, strict=True))
+        conversion.apply(make_context(), module)
     except Exception as error:
         return Failure.of(_title(level), "convert", error)
     return module

@@ -8,19 +8,26 @@ from dataclasses import dataclass
 
 from random_graphs import RandomGraph
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from onnxloom.conversion.onnx_export import export_model
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.dialects.onnx.text import make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.lowering.evaluate_module import evaluate_module
+from onnxloom.lowering.evaluate_op import HostEvaluator
 from onnxloom.testing.declared import DeclaredTypes
+from onnxloom.transforms.folding.evaluator import use_evaluator
+from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
 from onnxloom.transforms.pass_manager.pass_table import TRANSFORM_PASSES
 from onnxloom.transforms.pass_manager.pass_text import parse_passes
+from onnxloom.transforms.pipelines import pipeline
 from random_checks.compare import Agreement, value_failure
 from random_checks.failure import Failure
 
 ROUND_TRIP = "round trip"
+
+PIPELINES = ("O1", "O2", "O3")
 
 _NOT_ALONE = {"print-dims", "fixed-point"}
 """Passes that change nothing, or only run others."""
@@ -45,6 +52,13 @@ class PassCheck:
     text: str
     agreement: Agreement
 
+    @property
+    def passes(self) -> Sequence[ModulePass]:
+        """The passes; `O1` stands for those of this level."""
+        if self.text in PIPELINES:
+            return pipeline(int(self.text[1:]))
+        return parse_passes(self.text)
+
 
 def pass_checks() -> list[PassCheck]:
     """One check per pass over onnx IR that there is."""
@@ -55,6 +69,11 @@ def pass_checks() -> list[PassCheck]:
         usual = Agreement.ROUNDING if name in _ROUNDING else Agreement.EXACT
         found += [PassCheck(text, agreement) for text, agreement in _FORMS.get(name, {name: usual}).items()]
     return found
+
+
+def pipeline_check(number: int) -> PassCheck:
+    """The passes of one level, by turns."""
+    return PassCheck(PIPELINES[number % len(PIPELINES)], Agreement.ROUNDING)
 
 
 def imported(graph: RandomGraph) -> ModuleOp | Failure:
@@ -82,10 +101,9 @@ def pass_failure(graph: RandomGraph, module: ModuleOp, check: PassCheck) -> tupl
     name = f"pass {check.text}"
     copy = module.clone()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), use_evaluator(HostEvaluator()):
             warnings.simplefilter("ignore")
-            for step in parse_passes(check.text):
-                step.apply(make_context(), copy)
+            run_pipeline(copy, make_context(), check.passes, strict=True)
     except Exception as error:
         return Failure.of(name, "apply", error), True
     if _same(copy, module):

@@ -35,6 +35,14 @@ def _smaller(graph: RandomGraph) -> Iterator[RandomGraph]:
     values = Host().values(model.graph, feeds)
     outputs = [output.name for output in model.graph.output]
     nodes = list(model.graph.node)
+    dead = _dead(graph)
+    if dead:
+        alive = [node for node in nodes if node not in dead]
+        yield _with(graph, alive, outputs, values)
+        yield from (_with(graph, [n for n in nodes if n is not node], outputs, values) for node in dead)
+    for index, node in enumerate(nodes):
+        for smaller in _smaller_bodies(node):
+            yield _with(graph, [*nodes[:index], smaller, *nodes[index + 1 :]], outputs, values)
     if len(outputs) > 1:
         yield from (_with(graph, nodes, [name], values) for name in outputs)
     for node in nodes:  # an earlier value as the only output
@@ -49,6 +57,25 @@ def _smaller(graph: RandomGraph) -> Iterator[RandomGraph]:
             yield _with(graph, rest, outputs, values)
     if len(nodes) > 1:  # a node dropped: what reads it reads its first input
         yield from _bypassed(graph, nodes, outputs, values)
+
+
+def _smaller_bodies(node: NodeProto) -> Iterator[NodeProto]:
+    """The node with one op less in a subgraph: one that nothing there reads."""
+    for place, attribute in enumerate(node.attribute):
+        inner = attribute.g.node
+        read = {output.name for output in attribute.g.output}.union(*map(read_names, inner))
+        for index, candidate in enumerate(inner):
+            if not read.intersection(candidate.output):
+                copy = NodeProto.FromString(node.SerializeToString())
+                del copy.attribute[place].g.node[index]
+                yield copy
+
+
+def _dead(graph: RandomGraph) -> list[NodeProto]:
+    """Nodes that nothing reads. They stay until they are taken away: a failure may need one."""
+    nodes = graph.model.graph.node
+    read = {output.name for output in graph.model.graph.output}.union(*map(read_names, nodes))
+    return [node for node in nodes if not read.intersection(node.output)]
 
 
 def _bypassed(
@@ -94,10 +121,11 @@ def _try(graph: RandomGraph, nodes: Sequence[NodeProto], outputs: Sequence[str])
 def _with(
     graph: RandomGraph, nodes: Sequence[NodeProto], outputs: Sequence[str], values: dict[str, Any]
 ) -> RandomGraph:
-    """The nodes that the outputs need; values that no node gives any more become inputs."""
+    """The nodes that the outputs need, and those nobody read before; values no node gives become inputs."""
     needed, kept = set(outputs), list[NodeProto]()
+    dead = {tuple(node.output) for node in _dead(graph)}
     for node in reversed(nodes):
-        if needed.intersection(node.output):
+        if needed.intersection(node.output) or tuple(node.output) in dead:
             kept.insert(0, node)
             needed.update(read_names(node))
     given = {name for node in kept for name in node.output}
