@@ -1,6 +1,9 @@
 """Says what becomes of a model: which chains of ops are fused, where fusion declines and why (with the file
 and line of the check), and which ops run in Python because they have no kernel.
 
+With --pattern it says instead where a rewrite pattern matches once all others have run, and shows how near it
+comes where it does not: the ops of the best attempt, and the first thing that differed.
+
 With --plan the model is also run once, and the plan of that run is shown: stretches of kernel calls, and
 what Python does between them. Inputs are given or made up as for `onnxloom run`.
 """
@@ -32,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="store_true", help="run the model once and show the plan of that run"
     )
+    parser.add_argument(
+        "--pattern",
+        metavar="NAME",
+        help="say where a rewrite pattern matches, and how near it comes where it does not",
+    )
     add_input_arguments(parser)
     add_compile_arguments(parser)
 
@@ -42,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     options = compile_options(args)
     module = read_module(args.model, options)
+    if args.pattern is not None:
+        _explain_pattern(module, args.pattern, options)
+        return EXIT_OK
     say(f"model: {_count(_op_count(module), 'op')}")
     _explain_fusion(module, options)
     _explain_conversion(module, options)
@@ -54,6 +65,30 @@ def _op_count(module: ModuleOp) -> int:
     """Ops of the standard, without constants."""
     structural = {"onnx.Constant", "onnx.NoValue", "onnx.Return", "onnx.Yield", "onnx.EntryPoint"}
     return sum(1 for op in module.walk() if op.name.startswith("onnx.") and op.name not in structural)
+
+
+def _explain_pattern(module: ModuleOp, name: str, options: CompileOptions) -> None:
+    """Asks patterns at the model as all others leave it."""
+    from dataclasses import replace
+
+    from onnxloom.dialects.onnx.text import make_context
+    from onnxloom.lowering.evaluate_op import HostEvaluator
+    from onnxloom.lowering.optimize import pipeline_options
+    from onnxloom.transforms.folding.evaluator import use_evaluator
+    from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
+    from onnxloom.transforms.pipelines import FusionOptions, pipeline
+    from onnxloom.transforms.rewriting.explain import explain_pattern
+    from onnxloom.transforms.rewriting.pattern import Stage
+    from onnxloom.transforms.rewriting.registry import current_patterns
+
+    chosen = current_patterns().select((name,))
+    switches = replace(pipeline_options(options), skip_patterns=(name,))
+    if all(pattern.stage is not Stage.AFTER_FUSION for pattern in chosen):
+        switches = replace(switches, fusion=FusionOptions(disable_fused_op=True))
+    with use_evaluator(HostEvaluator()):
+        run_pipeline(module, make_context(), pipeline(options.opt_level, switches), skip=options.skip_passes)
+        for pattern in chosen:
+            say(explain_pattern(module, pattern()))
 
 
 def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:

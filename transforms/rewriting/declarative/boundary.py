@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss
-from onnxloom.transforms.rewriting.budget import describe
 from onnxloom.transforms.rewriting.declarative.expressions import Parameter
 from onnxloom.transforms.rewriting.declarative.search import Search
 from onnxloom.transforms.rewriting.graph_index import GraphIndex

@@ -29,7 +29,7 @@ from onnxloom.transforms.rewriting.declarative.location import Location
 from onnxloom.transforms.rewriting.declarative.op import UnknownOp
 from onnxloom.transforms.rewriting.declarative.parameters import parameters_of
 from onnxloom.transforms.rewriting.declarative.signature import default_of, signature_of
-from onnxloom.transforms.rewriting.declarative.walk import ancestors
+from onnxloom.transforms.rewriting.declarative.walk import ancestors, most_ops
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,9 @@ class PatternGraph:
 
     free_attributes: Mapping[OpCall, tuple[tuple[str, str], ...]]
     """Attributes that may have any value, each with the name it is known under."""
+
+    op_count: int
+    """Ops of a match, with the longest of all alternatives."""
 
     @property
     def start_ops(self) -> tuple[type[Operation], ...]:
@@ -104,6 +107,7 @@ def graph_of(owner: str, name: str, function: PatternFunction) -> PatternGraph:
             op: tuple((n, a.name) for n, a in op.attributes.items() if isinstance(a, FreeAttribute))
             for op in made
         },
+        len(most_ops(outputs)),
     )
 
 

@@ -15,8 +15,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import attr, is_none
+from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss, no_match_at
-from onnxloom.transforms.rewriting.budget import describe
 from onnxloom.transforms.rewriting.declarative.agreement import (
     attribute_problem,
     is_same_value,
@@ -65,12 +65,28 @@ class Partial:
     """The attempt that got furthest, and the first thing that differed in it."""
 
     matched: tuple[tuple[OpCall, Operation], ...]
-    reason: str
+    total: int
+    """Ops the pattern has at least."""
+
+    template: str
+    parts: tuple[object, ...]
+    """What differed: a template, and the ops, values and expressions that go into it."""
+
     location: Location
     """The line of the expression that the model differs from."""
 
     miss: Miss | None = None
     """The check that declined a complete match."""
+
+    @property
+    def reason(self) -> str:
+        """What differed, by kinds of ops: the same at every place of a kind."""
+        return self.template.format(*(_shown(part, _op_name) for part in self.parts))
+
+    @property
+    def difference(self) -> str:
+        """What differed, with the names of nodes."""
+        return self.template.format(*(_shown(part, describe) for part in self.parts))
 
 
 class Search:
@@ -277,7 +293,7 @@ class Search:
         miss = self.accept(self)
         if miss is None:
             return True
-        self._note(self.pattern.location, miss.reason, miss)
+        self._note(self.pattern.location, "{}", (miss.reason,), miss)
         return False
 
     def _follow(self, expected: OpCall, index: int) -> bool:
@@ -306,22 +322,29 @@ class Search:
 
     def _fail(self, location: Location, template: str, *parts: object) -> bool:
         if self.is_explaining:
-            self._note(location, template.format(*map(_shown, parts)))
+            self._note(location, template, parts)
         return False
 
-    def _note(self, location: Location, reason: str, miss: Miss | None = None) -> None:
+    def _note(
+        self, location: Location, template: str, parts: tuple[object, ...], miss: Miss | None = None
+    ) -> None:
         """Keeps the first failure of those that come after the most bindings."""
         if len(self._trail) > self._furthest:
             self._furthest = len(self._trail)
-            self.partial = Partial(tuple(self.ops.items()), reason, location, miss)
+            matched = tuple(self.ops.items())
+            self.partial = Partial(matched, self.pattern.op_count, template, parts, location, miss)
 
 
-def _shown(part: object) -> str:
+def _op_name(op: Operation) -> str:
+    return op.name
+
+
+def _shown(part: object, show: Callable[[Operation], str]) -> str:
     if isinstance(part, Operation):
-        return describe(part)
+        return show(part)
     if isinstance(part, BlockArgument):
         return f"the input {part.name_hint or part.index}"
     if isinstance(part, OpResult):
         value = cast(OpResult, part)
-        return "nothing" if is_none(value) else describe(value.op)
+        return "nothing" if is_none(value) else show(value.op)
     return str(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from onnxloom.transforms.rewriting.declarative.expressions import Choice, Result, Tensor
+from onnxloom.transforms.rewriting.declarative.expressions import Choice, OpCall, Result, Tensor
 
 
 def operands_of(value: Tensor) -> tuple[Tensor, ...]:
@@ -27,3 +27,20 @@ def ancestors(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
         seen.add(value)
         yield value
         waiting.extend(reversed(operands_of(value)))
+
+
+def most_ops(values: Sequence[Tensor]) -> frozenset[OpCall]:
+    """The ops that make some values, of alternatives the one with the most."""
+    known: dict[Tensor, frozenset[OpCall]] = {}
+    return frozenset[OpCall]().union(*(_count(value, known) for value in values))
+
+
+def _count(value: Tensor, known: dict[Tensor, frozenset[OpCall]]) -> frozenset[OpCall]:
+    if value not in known:
+        parts = [_count(operand, known) for operand in operands_of(value)]
+        if isinstance(value, Choice):
+            known[value] = max(parts, key=len)
+        else:
+            own = frozenset({value.op}) if isinstance(value, Result) else frozenset[OpCall]()
+            known[value] = own.union(*parts)
+    return known[value]

@@ -574,7 +574,7 @@ def test_an_input_in_the_middle_is_left_out():
         graph(scalar("%k", "2.0"), "%c = Clip %x %k %k", "%y = Neg %c"), High
     )
     missing = decline_reason(graph("%c = Clip %x %none %none", "%y = Neg %c"), High)
-    assert "high: onnx.Clip -> tensor<2x4xf32> has no such input" in missing
+    assert "high: onnx.Clip has no such input" in missing
 
 
 class Joined(DeclarativePattern):
