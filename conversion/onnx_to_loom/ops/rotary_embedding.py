@@ -1,0 +1,112 @@
+"""RotaryEmbedding as one kernel: pairs of columns are turned, columns beyond the turned ones are copied.
+
+With position ids the tables are gathered as the standard's function body says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    rank_of,
+    ranked,
+)
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import bool_attr, int_attr, opt_int_attr
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float
+
+
+@lowering(onnx.RotaryEmbeddingOp)
+def lower_rotary_embedding(
+    op: onnx.RotaryEmbeddingOp, inputs: Inputs, builder: KernelBuilder
+) -> Sequence[SSAValue]:
+    """`x1 * cos - x2 * sin` and `x1 * sin + x2 * cos` of each pair."""
+    x, cosines, sines = inputs[:3]
+    assert x is not None and cosines is not None and sines is not None
+    if len(inputs) > 3 and inputs[3] is not None:
+        raise Declined("rotary embedding with position ids has no kernel")
+    element = buffer_element(x.type)
+    if not is_float(element) or any(buffer_element(t.type) != element for t in (cosines, sines)):
+        raise Declined("a value and tables of different element types")
+    batch, heads, rows, width, strides = _layout(op, builder, x)
+    turned = int_attr(op, "rotary_embedding_dim", 0) or width
+    if turned % 2 or not 0 < turned <= width:
+        raise Declined(f"{turned} of {width} columns cannot be turned in pairs")
+    for table in (cosines, sines):
+        if rank_of(table) != 3:
+            raise Declined("a table has rank 3 where there are no position ids")
+        for size, expected, what in zip(
+            builder.dims(table),
+            (batch, rows, builder.index(turned // 2)),
+            ("batch", "rows", "columns"),
+            strict=True,
+        ):
+            refuse_where(builder, size, "ne", expected, f"the {what} of a table are not those of the value")
+    ins = [x, cosines, sines]
+    k = builder.kernel("rotary_embedding", ins, [op.Y.type], 6)
+    _write(k, width, turned, bool_attr(op, "interleaved", False))
+    out = builder.empty(ranked(op.Y.type, "the result"), builder.dims(x))
+    return builder.launch(k, ins, [out], [batch, heads, rows, *strides])
+
+
+def _layout(
+    op: onnx.RotaryEmbeddingOp, builder: KernelBuilder, x: SSAValue
+) -> tuple[SSAValue, SSAValue, SSAValue, int, list[SSAValue]]:
+    """Batch, heads, rows, columns per head; strides of batch, head and row."""
+    dims = builder.dims(x)
+    width = builder.static_size(dims[-1], "the width of a head")
+    if len(dims) == 4:
+        batch, heads, rows, columns = dims
+        row = builder.index(width)
+        head = builder.multiply([rows, columns])
+        return batch, heads, rows, width, [builder.multiply([heads, head]), head, row]
+    count = opt_int_attr(op, "num_heads")
+    if len(dims) != 3 or not count or width % count:
+        raise Declined("the value has rank 4, or rank 3 and a number of heads that divides its width")
+    batch, rows, columns = dims
+    each = width // count
+    strides = [builder.multiply([rows, columns]), builder.index(each), columns]
+    return batch, builder.index(count), rows, each, strides
+
+
+def _write(k: KernelBody, width: int, turned: int, interleaved: bool) -> None:
+    batch, heads, rows, *strides = k.sizes
+    half = k.index(turned // 2)
+    with k.loop(batch) as b, k.loop(heads) as h, k.loop(rows) as r:
+        places = zip((b, h, r), strides, strict=True)
+        at = k.index(0)
+        for place, stride in places:
+            at = k.add(at, k.mul(place, stride))
+        table = k.mul(k.add(k.mul(b, rows), r), half)
+        with k.loop(half, parallel=True) as i:
+            first, second = _pair(k, at, i, half, interleaved)
+            _turn(k, first, second, k.add(table, i))
+        with k.loop(k.index(width), start=k.index(turned), parallel=True) as i:
+            place = k.add(at, i)
+            k.store(k.load(k.ins[0], place), k.outs[0], place)
+
+
+def _pair(k: KernelBody, at: Scalar, i: Scalar, half: Scalar, interleaved: bool) -> tuple[Scalar, Scalar]:
+    if interleaved:
+        first = k.add(at, k.mul(i, k.index(2)))
+        return first, k.add(first, k.index(1))
+    first = k.add(at, i)
+    return first, k.add(first, half)
+
+
+def _turn(k: KernelBody, first: Scalar, second: Scalar, table: Scalar) -> None:
+    s, storage = k.scalars, k.load(k.ins[0], first).type
+    a, b = (s.widen(k.load(k.ins[0], place)) for place in (first, second))
+    cos, sin = (s.widen(k.load(buffer, table)) for buffer in k.ins[1:])
+    real = s.sub(s.mul(a, cos), s.mul(b, sin))
+    imaginary = s.add(s.mul(a, sin), s.mul(b, cos))
+    for value, place in ((real, first), (imaginary, second)):
+        k.store(s.float_to(value, storage), k.outs[0], place)
