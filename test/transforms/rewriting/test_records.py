@@ -429,7 +429,7 @@ IF_FORMS = [[{"was": f"{MAIN}.3.0.0"}], [{"was": f"{MAIN}.3.1.0"}]]
         ),
         (
             {"added": [{"new": f"{MAIN}.4", "text": RELU.replace("0.2#0", "0.2#1")}]},
-            "has 1 values; there is no number 1",
+            "there is no value 1 of 0.0.0.0.0.2: the number of its values is 1",
         ),
         (
             {"added": [{"new": f"{MAIN}.4", "text": RELU.replace("was_0.0.0.0.0.2", "new_0.0.0.0.0.44")}]},
@@ -518,7 +518,8 @@ def test_a_record_may_not_name_weights_that_are_not_the_models(place: str) -> No
         ),
         ('{"format": 1, "model": "", "result": "", "records": [1]}', "records[0] is '1'; expected an object"),
         (
-            '{"format": 1, "model": "", "result": "", "records": [{"batch": true, "pattern": "", "path": ""}]}',
+            '{"format": 1, "model": "", "result": "", "records": '
+            '[{"batch": true, "pattern": "", "path": ""}]}',
             "records[0].batch is 'True'; expected int",
         ),
         (

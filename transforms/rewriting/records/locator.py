@@ -36,9 +36,8 @@ class Locator:
     def value(self, place: Position, index: int) -> SSAValue:
         values = self.block(place).args if len(place) % 3 == 2 else self.op(place).results
         if index >= len(values):
-            raise PassError(
-                f"{format_position(place)} has {len(values)} values; expected one of number {index}"
-            )
+            at = format_position(place)
+            raise PassError(f"there is no value {index} of {at}: the number of its values is {len(values)}")
         return values[index]
 
     def _find(self, path: Position) -> Block:
