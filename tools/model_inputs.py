@@ -94,7 +94,7 @@ def complete(
     """
     sizes = dict(dims)
     named = {info.name: info for info in infos}
-    given = _as_saved(infos, given)
+    given = as_saved(infos, given)
     for name, array in given.items():
         if name not in named:
             raise InputError(f"the model has no input '{name}' (it has {', '.join(named)})")
@@ -113,7 +113,7 @@ def complete(
     return Feeds({info.name: arrays[info.name] for info in infos}, tuple(made_up))
 
 
-def _as_saved(infos: Sequence[ValueInfo], given: Mapping[str, Array]) -> dict[str, Any]:
+def as_saved(infos: Sequence[ValueInfo], given: Mapping[str, Array]) -> dict[str, Any]:
     """The arrays as a file of outputs holds them: `s.0`, `s.1` are a sequence `s`; bfloat16 is raw bytes."""
     values: dict[str, Any] = dict(given)
     for info in infos:

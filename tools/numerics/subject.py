@@ -23,7 +23,7 @@ from onnxloom.lowering.plan.program import is_array, numpy_dtype
 from onnxloom.lowering.plan.specs import spec_of
 from onnxloom.lowering.runtime.model import NodeArg
 from onnxloom.tools.commands.run import compile_options, given_arrays
-from onnxloom.tools.model_inputs import complete, parse_dims
+from onnxloom.tools.model_inputs import as_saved, complete, parse_dims
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,16 @@ def load_subject(args: argparse.Namespace) -> Subject:
     given = given_arrays(args)
     options = compile_options(args)
     module = read_module(args.model, options)
-    names = set(input_names(entry_function(module)))
-    defaults = tuple(name for name in given if name not in names)
+    infos = inputs_of(entry_function(module))
+    given = as_saved(infos, given)
+    defaults = tuple(given.keys() - {info.name for info in infos})
     if defaults and not args.model.endswith(".mlir"):
-        # Inputs with a default value in the model; `complete` refuses what is none.
+        # Inputs with a default value in the model; the import refuses what is none.
         options = replace(options, overridden=defaults)
         module = read_module(args.model, options)
+        infos = inputs_of(entry_function(module))
     for op in module.walk():
         op.attributes.pop(OVERRIDABLE, None)
-    infos = inputs_of(entry_function(module))
     feeds = complete(infos, given, parse_dims(args.dim), args.seed)
     for info, port in zip(infos, entry_function(module).body.block.args, strict=True):
         _check(info, port.type, feeds.arrays[info.name])
