@@ -91,7 +91,7 @@ def _siblings(graph: GraphIndex, anchor: _Tile) -> list[_Tile]:
 def _tile(graph: GraphIndex, op: onnx.SliceOp) -> _Tile | Miss:
     """The slice as a range of one axis, or why it is none."""
     starts, ends, axes = (graph.constant_ints(v) for v in (op.starts, op.ends, op.axes))
-    if starts is None or ends is None or len(starts) != 1 or len(ends) != 1:
+    if starts is None or ends is None or len(starts) != 1:
         return no_match(op, "the bounds are not constant, or of several axes")
     if is_none(op.axes):
         axes = (0,)

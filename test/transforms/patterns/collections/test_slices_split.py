@@ -150,9 +150,10 @@ def test_declines_an_axis_of_unknown_size() -> None:
     assert "size of the axis" in declined(slices([(0, 3), (3, LARGEST)], x="float[2, N]"))
 
 
-def test_declines_computed_bounds() -> None:
-    model = slices([(0, 3), (3, 6)], inputs=", int64[1] e")
-    model.graph.node[0].input[2] = "e"
+@pytest.mark.parametrize("operand", [1, 2])
+def test_declines_computed_bounds(operand: int) -> None:
+    model = slices([(0, 3), (3, 6)], inputs=", int64[1] bound")
+    model.graph.node[0].input[operand] = "bound"
     assert "not constant" in declined(model)
 
 
