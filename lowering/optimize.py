@@ -10,7 +10,7 @@ from onnxloom.lowering.evaluate_op import HostEvaluator
 from onnxloom.transforms.folding.evaluator import use_evaluator
 from onnxloom.transforms.pass_manager.pass_log import PipelineReport
 from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
-from onnxloom.transforms.pipelines import FusionOptions, PipelineOptions, pipeline
+from onnxloom.transforms.pipelines import FoldingOptions, FusionOptions, PipelineOptions, pipeline
 
 
 def optimize_module(module: ModuleOp, context: Context, options: CompileOptions) -> PipelineReport:
@@ -28,4 +28,4 @@ def optimize_module(module: ModuleOp, context: Context, options: CompileOptions)
 def pipeline_options(options: CompileOptions) -> PipelineOptions:
     """The switches of passes among those of compilation."""
     fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
-    return PipelineOptions(fusion)
+    return PipelineOptions(fusion, FoldingOptions(options.fold))

@@ -9,13 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from xdsl.passes import ModulePass
 
+from onnxloom.transforms.control_flow.forward_loop_invariants import ForwardLoopInvariantsPass
+from onnxloom.transforms.control_flow.hoist_loop_invariants import HoistLoopInvariantsPass
+from onnxloom.transforms.control_flow.inline_if import InlineIfPass
+from onnxloom.transforms.control_flow.unroll_loops import UnrollLoopsPass
+from onnxloom.transforms.folding.adjust_dimensions import AdjustDimensionsPass
+from onnxloom.transforms.folding.fold_constants import FoldConstantsPass
+from onnxloom.transforms.folding.fold_dimensions import FoldDimensionsPass
+from onnxloom.transforms.folding.replace_empty import ReplaceEmptyPass
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.fusion.plugins import current_registry
+from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_text import passes_text
+from onnxloom.transforms.rewriting.cleanup.cleanup_pass import CleanupPass
+from onnxloom.transforms.rewriting.pattern import Numerics, Stage
+from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
 from onnxloom.transforms.shape_inference import ShapeInferencePass
 
 OPT_LEVELS: Final = (0, 1, 2, 3)
@@ -36,10 +49,31 @@ class FusionOptions:
 
 
 @dataclass(frozen=True)
+class FoldingOptions:
+    """Switches of the folding passes."""
+
+    enabled: bool = True
+    """Whether anything is computed before the model runs."""
+
+    size_limit: int | None = None
+    """Bytes from which on a result that is larger than its inputs is not made; None: 16 MiB."""
+
+    memory_priority: bool = False
+    """Leave alone what reads constants that others read, too."""
+
+
+@dataclass(frozen=True)
 class PipelineOptions:
     """Switches of the passes of a level."""
 
     fusion: FusionOptions = field(default_factory=FusionOptions)
+    folding: FoldingOptions = field(default_factory=FoldingOptions)
+
+    patterns: tuple[str, ...] | None = None
+    """Only these rewrite patterns, names or globs; None: all that are on by default."""
+
+    skip_patterns: tuple[str, ...] = ()
+    """Not these rewrite patterns."""
 
 
 def pipeline(level: int = 3, options: PipelineOptions | None = None) -> list[ModulePass]:
@@ -60,11 +94,51 @@ def pipeline_text(level: int = 3, options: PipelineOptions | None = None) -> str
 
 
 def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
-    yield ShapeInferencePass()
     if level == 0:
+        yield ShapeInferencePass()
         return
+    numerics = Numerics.EXACT if level == 1 else Numerics.TOLERANCE
+    rewrite = partial(_rewriting, options, numerics)
+    # Runs at four places; where nothing has changed since, it is not run again.
+    folding = _folding(options.folding)
+    yield rewrite(Stage.BEFORE_SHAPE_INFERENCE)
+    yield ShapeInferencePass()
+    yield from folding
+    yield FixedPointPass(
+        passes_text(
+            [
+                InlineIfPass(),
+                ForwardLoopInvariantsPass(),
+                UnrollLoopsPass(),
+                HoistLoopInvariantsPass(),
+                ShapeInferencePass(),
+                *folding,
+                CleanupPass(),
+                rewrite(Stage.AFTER_SHAPE_INFERENCE),
+            ]
+        )
+    )
+    yield rewrite(Stage.AFTER_BUILTIN_PATTERNS)
+    yield from folding
     if level >= 2:
+        yield rewrite(Stage.BEFORE_FUSION)
+        yield from folding
         yield _fusion(options.fusion)
+        yield rewrite(Stage.AFTER_FUSION)
+
+
+def _folding(options: FoldingOptions) -> list[ModulePass]:
+    if not options.enabled:
+        return []
+    classes = (ReplaceEmptyPass, FoldDimensionsPass, FoldConstantsPass, AdjustDimensionsPass)
+    return [cls(options.size_limit, options.memory_priority) for cls in classes]
+
+
+def _rewriting(options: PipelineOptions, numerics: Numerics, stage: Stage) -> ModulePass:
+    """The patterns of one stage."""
+    return RewritePatternsPass(
+        options.patterns, options.skip_patterns or None, stage=stage.value, numerics=numerics.value
+    )
 
 
 def _fusion(options: FusionOptions) -> ModulePass:

@@ -98,7 +98,7 @@ MISTAKES = {
 
 def compiled_with(path: Path) -> None:
     with use_plugins([path]):
-        compile_module(parse_module(MODULE), CompileOptions(cache=False))
+        compile_module(parse_module(MODULE), CompileOptions(cache=False, strict=True))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

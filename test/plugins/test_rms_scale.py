@@ -32,7 +32,8 @@ def test_the_plugin_runs_compiled(shape: tuple[int, ...]):
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     with use_plugins([PLUGIN]), warnings.catch_warnings():
         warnings.simplefilter("error", FusionFallbackWarning)
-        model = compile_module(parse_module(MODULE), CompileOptions())
+        # The chain is also one that a pattern makes an op of the standard of.
+        model = compile_module(parse_module(MODULE), CompileOptions(skip_passes=("rewrite-patterns",)))
     assert [kind for kind, _ in model.artifact.fused] == ["demo.rms_scale"]
     (y,) = model(x)
     expected = x / np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(0.1))

@@ -31,6 +31,13 @@ def yields_of(block: Block) -> Sequence[SSAValue]:
     return tuple(end.operands) if isinstance(end, onnx.YieldOp) else ()
 
 
+def through_identities(value: SSAValue) -> SSAValue:
+    """What a value is a copy of."""
+    while isinstance(value.owner, onnx.IdentityOp):
+        value = value.owner.input
+    return value
+
+
 def is_inside(value: SSAValue, block: Block) -> bool:
     """Whether a value belongs to a block or to a region nested in it."""
     owner = value.owner

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import is_kept
-from onnxloom.transforms.control_flow.bodies import take_over, yields_of
+from onnxloom.transforms.control_flow.bodies import take_over, through_identities, yields_of
 from onnxloom.transforms.control_flow.report import FlowReport
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss
@@ -49,7 +49,7 @@ def _unchanged(op: onnx.LoopOp) -> Sequence[int] | Miss:
         return Miss("it is marked to be kept")
     block = op.body.block
     pairs = zip(block.args[2:], yields_of(block)[1:], strict=False)
-    slots = [index for index, (argument, after) in enumerate(pairs) if argument is after]
+    slots = [index for index, (argument, after) in enumerate(pairs) if argument is through_identities(after)]
     return slots or Miss("every loop-carried value changes")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
-from onnxloom.transforms.control_flow.bodies import known_scalar, yields_of
+from onnxloom.transforms.control_flow.bodies import known_scalar, through_identities, yields_of
 from onnxloom.transforms.miss import Miss
 
 
@@ -36,7 +36,7 @@ def runs_at_least_once(op: onnx.LoopOp) -> bool:
 def _goes_on(op: onnx.LoopOp) -> bool | None:
     """The condition after each iteration; None when it is not always the same."""
     block = op.body.block
-    condition = yields_of(block)[0]
+    condition = through_identities(yields_of(block)[0])
     if condition is block.args[1]:
         return True  # what let the iteration begin lets the next one begin
     found = known_scalar(condition)

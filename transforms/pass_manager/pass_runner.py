@@ -22,6 +22,7 @@ from onnxloom.errors import InputError, ModelError, PassError, caller_level
 from onnxloom.transforms.pass_manager.cost import Cost, cost_of
 from onnxloom.transforms.pass_manager.environment import log_wanted
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
+from onnxloom.transforms.pass_manager.garbage import collect_new, garbage_left_alone
 from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun, PipelineReport
 from onnxloom.transforms.pass_manager.pass_text import pass_text
@@ -56,7 +57,8 @@ def run_pipeline(
         PassError: a pass failed and `strict` is set, or `skip` names no pass.
     """
     runner = _Runner(module, ctx, passes_to_skip(skip), strict, log or log_wanted(), verify)
-    runner.run(passes)
+    with garbage_left_alone():
+        runner.run(passes)
     return runner.report
 
 
@@ -126,6 +128,7 @@ class _Runner:
                     raise
                 self.undo(step, error, time.perf_counter() - start, sweep)
                 return
+        collect_new()
         seconds = time.perf_counter() - start
         before = self.cost
         if changed:

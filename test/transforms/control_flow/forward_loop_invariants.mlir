@@ -37,6 +37,22 @@ func.func @nothing(%x: tensor<4xf32>, %n: tensor<i64>) -> tensor<4xf32> {
 
 // -----
 
+// Positive: a copy is unchanged too.
+// CHECK-LABEL: @copy
+// CHECK-NOT:     onnx.Loop
+// CHECK:         onnx.Return %x
+func.func @copy(%x: tensor<4xf32>, %n: tensor<i64>) -> tensor<4xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.Loop"(%n, %none, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %v: tensor<4xf32>):
+    %0 = "onnx.Identity"(%v) : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.Yield %go, %0 : tensor<i1>, tensor<4xf32>
+  }) : (tensor<i64>, none, tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %y : tensor<4xf32>
+}
+
+// -----
+
 // Negative: two values that change places, and a loop that is to be kept.
 // CHECK-LABEL: @swap
 // CHECK:         "onnx.Loop"(%n, %none, %x, %w)

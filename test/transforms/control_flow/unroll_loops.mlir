@@ -29,6 +29,25 @@ func.func @three(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>) {
 
 // -----
 
+// Positive: copies of the condition; one that goes on anyway.
+// CHECK-LABEL: @copies
+// CHECK-NOT:     onnx.Loop
+// CHECK-COUNT-2: "onnx.Exp"
+func.func @copies(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %n = onnx.Constant dense<2> : tensor<i64>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.Loop"(%n, %none, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %v: tensor<4xf32>):
+    %0 = "onnx.Identity"(%go) : (tensor<i1>) -> tensor<i1>
+    %1 = "onnx.Identity"(%0) : (tensor<i1>) -> tensor<i1>
+    %2 = "onnx.Exp"(%v) : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.Yield %1, %2 : tensor<i1>, tensor<4xf32>
+  }) : (tensor<i64>, none, tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %y : tensor<4xf32>
+}
+
+// -----
+
 // Positive: a constant condition that ends the loop after one iteration, without a trip count; a counter of
 // shape [1]; no suffix on names.
 // CHECK-LABEL: @once
