@@ -6,11 +6,14 @@ What it did and declined goes to the report of `use_report`, what it changed to 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from onnxloom.errors import PassError
 from onnxloom.transforms.folding.evaluator import current_evaluator
 from onnxloom.transforms.rewriting.driver import optimize
 from onnxloom.transforms.rewriting.options import RewriteOptions
@@ -18,6 +21,8 @@ from onnxloom.transforms.rewriting.pattern import Numerics, Stage
 from onnxloom.transforms.rewriting.recording import current_recorder
 from onnxloom.transforms.rewriting.registry import current_patterns
 from onnxloom.transforms.rewriting.report import current_report
+
+_WordT = TypeVar("_WordT", bound=Enum)
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,12 @@ class RewritePatternsPass(ModulePass):
     """Version of the default domain that results may use; the newest when left out."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        stage = None if self.stage == "all" else Stage(self.stage)
+        stage = None if self.stage == "all" else self._word(Stage, "stage", self.stage)
         chosen = current_patterns().select(
-            names(self.patterns), names(self.skip) or (), stage=stage, numerics=Numerics(self.numerics)
+            names(self.patterns),
+            names(self.skip) or (),
+            stage=stage,
+            numerics=self._word(Numerics, "numerics", self.numerics),
         )
         if not chosen:
             return  # few stages have patterns of their own, and looking at the dims of a module takes time
@@ -59,6 +67,13 @@ class RewritePatternsPass(ModulePass):
             fold=current_evaluator(),
         )
         optimize(op, chosen, options, current_report(), current_recorder())
+
+    def _word(self, kind: type[_WordT], option: str, word: str) -> _WordT:
+        try:
+            return kind(word)
+        except ValueError:
+            choices = ", ".join(str(member.value) for member in kind)
+            raise PassError(f"{self.name}: {option} is {word!r}; expected one of {choices}") from None
 
 
 def names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
