@@ -75,6 +75,9 @@ class PipelineOptions:
     skip_patterns: tuple[str, ...] = ()
     """Not these rewrite patterns."""
 
+    opset: int | None = None
+    """Version of the default domain that results may use; None: the newest."""
+
 
 def pipeline(level: int = 3, options: PipelineOptions | None = None) -> list[ModulePass]:
     """The passes over the onnx module, in order.
@@ -137,7 +140,11 @@ def _folding(options: FoldingOptions) -> list[ModulePass]:
 def _rewriting(options: PipelineOptions, numerics: Numerics, stage: Stage) -> ModulePass:
     """The patterns of one stage."""
     return RewritePatternsPass(
-        options.patterns, options.skip_patterns or None, stage=stage.value, numerics=numerics.value
+        options.patterns,
+        options.skip_patterns or None,
+        stage=stage.value,
+        numerics=numerics.value,
+        opset=options.opset,
     )
 
 

@@ -8,15 +8,19 @@ import sys
 import pytest
 
 from onnxloom.errors import PassError
+from onnxloom.transforms.folding.folding_pass import FoldingPass
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pass_manager.pass_text import flattened, parse_passes
 from onnxloom.transforms.pipelines import (
     OPT_LEVELS,
+    FoldingOptions,
     FusionOptions,
     PipelineOptions,
     pipeline,
     pipeline_text,
 )
+from onnxloom.transforms.rewriting.pattern import Stage
+from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
 
 
 def names(level: int) -> set[str]:
@@ -42,6 +46,41 @@ def test_fusion_options_reach_the_pass():
     steps = pipeline(3, PipelineOptions(fusion))
     assert FuseOpsPass(("onnx.elementwise",), ("onnx.matmul_epilogue",), True) in steps
     assert parse_passes(pipeline_text(3, PipelineOptions(fusion))) == tuple(steps)
+
+
+def test_options_of_patterns_and_folding_reach_their_passes():
+    options = PipelineOptions(
+        folding=FoldingOptions(size_limit=8), patterns=("A*",), skip_patterns=("B",), opset=13
+    )
+    steps = list(flattened(pipeline(1, options)))
+    rewrites = [step for step in steps if isinstance(step, RewritePatternsPass)]
+    assert {step.stage for step in rewrites} == {
+        "before_shape_inference", "after_shape_inference", "after_builtin_patterns",
+    }  # fmt: skip
+    assert all((step.patterns, step.skip, step.opset) == (("A*",), ("B",), 13) for step in rewrites)
+    assert {step.numerics for step in rewrites} == {"exact"}
+    folds = [step for step in steps if isinstance(step, FoldingPass)]
+    assert {step.name for step in folds} == {
+        "replace-empty", "fold-dimensions", "fold-constants", "adjust-dimensions",
+    }  # fmt: skip
+    assert all(step.size_limit == 8 for step in folds)
+    assert parse_passes(pipeline_text(1, options)) == tuple(pipeline(1, options))
+
+
+def test_folding_can_be_switched_off():
+    steps = flattened(pipeline(3, PipelineOptions(folding=FoldingOptions(enabled=False))))
+    assert not [step for step in steps if isinstance(step, FoldingPass)]
+
+
+def test_folding_runs_at_four_places():
+    steps = list(flattened(pipeline(2)))
+    assert sum(step.name == "fold-constants" for step in steps) == 4
+
+
+def test_patterns_within_a_tolerance_start_at_level_two():
+    rewrites = [step for step in flattened(pipeline(2)) if isinstance(step, RewritePatternsPass)]
+    assert {step.numerics for step in rewrites} == {"tolerance"}
+    assert {step.stage for step in rewrites} == {stage.value for stage in Stage}
 
 
 @pytest.mark.parametrize("level", OPT_LEVELS)
