@@ -51,14 +51,12 @@ def _may_adjust(op: Operation) -> bool:
     """Whether types alone do not say that there is nothing to do."""
     if any(not is_constant(value) for value in op.operands[1:]):
         return True
-    if isinstance(op, onnx.SqueezeOp) and is_none(op.operands[1]):
+    if isinstance(op, onnx.ExpandOp) or (isinstance(op, onnx.SqueezeOp) and is_none(op.operands[1])):
         return True
     before, after = op.operands[0].type, op.results[0].type
     if not is_ranked(before) or not is_ranked(after):
         return True
     old, new = before.get_shape(), after.get_shape()
-    if isinstance(op, onnx.ExpandOp):
-        return len(old) <= len(new)
     return len(old) == len(new) and all(
         a == b or DYNAMIC_INDEX in (a, b) for a, b in zip(old, new, strict=True)
     )

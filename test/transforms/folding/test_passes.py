@@ -298,3 +298,29 @@ def test_a_pass_without_a_rule_says_so():
 
     with pytest.raises(NotImplementedError):
         Ruleless().apply(make_context(), import_model(chain(1)))
+
+
+BRANCHES = """
+func.func @f(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<1xi64> {
+  %0 = "onnx.If"(%c) ({
+    %s = "onnx.Shape"(%x) {MARK} : (tensor<3xf32>) -> tensor<1xi64>
+    onnx.Yield %s : tensor<1xi64>
+  }, {
+    %s = "onnx.Shape"(%x) {MARK} : (tensor<3xf32>) -> tensor<1xi64>
+    onnx.Yield %s : tensor<1xi64>
+  }) : (tensor<i1>) -> tensor<1xi64>
+  onnx.Return %0 : tensor<1xi64>
+}"""
+
+
+def test_what_goes_with_an_op_that_holds_it_is_neither_declined_nor_folded():
+    module = as_module(BRANCHES.replace("MARK", DO_NOT_FOLD))
+    step = FoldDimensionsPass()
+    assert run(module, step) == 1
+    assert step.report.declines == [] and ops(module) == []
+    module = as_module(BRANCHES.replace("MARK", "my.note"))
+    run(module, FoldDimensionsPass(mark_only=True))
+    assert len(ops(module)) == 5
+    step = FoldConstantsPass()
+    assert run(module, step) == 1
+    assert step.report.ops["onnx.If"].folded == 1 and ops(module) == []
