@@ -1,7 +1,7 @@
 """How is an op written that first looks at a whole row and then changes each of its elements?
 
 Softmax and the normalizations: passes over the row as in a reduction, then one loop that writes. A row
-is contiguous, or strided when the axis is not the last one.
+is contiguous; when the axis is not the last one, blocks of columns are.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects import arith
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.reducing import Pass
+from onnxloom.conversion.onnx_to_loom.reducing import COLUMN_BLOCK, Pass
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 Write = Callable[[Scalars, Scalar, Scalar, Sequence[Scalar], Sequence[Scalar]], Scalar]
@@ -110,18 +111,64 @@ def normalize_axis(
         return normalize_rows(
             builder, rule, source, result_type, rows=outer, channels=one, chunks=one, chunk=dims[axis]
         )[0]
-    k = builder.kernel(f"{rule.name}_strided", [source], [result_type], 3)
-    n_outer, length, n_inner = k.sizes
-    with k.loop(n_outer) as o, k.loop(n_inner) as i:
-        base = k.add(k.mul(k.mul(o, length), n_inner), i)
+    return _normalize_columns(builder, rule, source, result_type, (outer, dims[axis], inner))
 
-        def at(j: Scalar, base: Scalar = base) -> Scalar:
-            return k.add(base, k.mul(j, n_inner))
 
-        results = _passes(k, rule, length, at)
-        with k.loop(length, parallel=True) as j:
-            _write(k, rule, at(j), j, results, [])
-    return builder.launch(k, [source], [builder.empty(result_type, dims)], [outer, dims[axis], inner])[0]
+def _normalize_columns(
+    builder: KernelBuilder,
+    rule: Normalization,
+    source: SSAValue,
+    result_type: Attribute,
+    sizes: tuple[SSAValue, SSAValue, SSAValue],
+) -> SSAValue:
+    """The middle dim of a row-major (outer, length, columns) tensor: a block of columns at once.
+
+    What is known of each column waits in scratch memory, so that the inner loops run along memory.
+    """
+    k = builder.kernel(f"{rule.name}_columns", [source], [result_type], 3)
+    outer, length, columns = k.sizes
+    block = k.index(COLUMN_BLOCK)
+    sums = [[k.scratch(t, COLUMN_BLOCK) for t in p.types] for p in rule.passes]
+    results: list[SSAValue] = []
+    blocks = k.scalars.emit(arith.DivUIOp(k.add(columns, k.index(COLUMN_BLOCK - 1)), block))
+    with k.loop(outer) as o, k.loop(blocks) as b:
+        begin = k.mul(b, block)
+        width = k.scalars.minimum(k.sub(columns, begin), block)
+
+        def row(r: Scalar) -> Scalar:
+            return k.add(k.mul(k.at(o, length, r), columns), begin)
+
+        for p, step in enumerate(rule.passes):
+            staged = rule.staged if p == len(rule.passes) - 1 else None
+            with k.loop(width, parallel=True) as j:
+                for value, buffer in zip(step.init(k.scalars), sums[p], strict=True):
+                    k.store(value, buffer, j)
+            with k.loop(length) as r:
+                place = row(r)
+                with k.loop(width, parallel=True) as j:
+                    earlier = [k.load(buffer, j) for buffer in results]
+                    element = k.load(k.ins[0], k.add(place, j))
+                    if staged is not None:
+                        element = staged(k.scalars, element, earlier)
+                        k.store(element, k.outs[0], k.add(place, j))
+                    acc = [k.load(buffer, j) for buffer in sums[p]]
+                    for value, buffer in zip(
+                        step.step(k.scalars, acc, element, r, earlier), sums[p], strict=True
+                    ):
+                        k.store(value, buffer, j)
+            with k.loop(width, parallel=True) as j:
+                earlier = [k.load(buffer, j) for buffer in results]
+                acc = [k.load(buffer, j) for buffer in sums[p]]
+                value = step.finish(k.scalars, acc, length, earlier)
+                found = k.scratch(value.type, COLUMN_BLOCK)
+                k.store(value, found, j)
+            results.append(found)
+        with k.loop(length) as r:
+            place = row(r)
+            with k.loop(width, parallel=True) as j:
+                earlier = [k.load(buffer, j) for buffer in results]
+                _write(k, rule, k.add(place, j), r, earlier, [])
+    return builder.launch(k, [source], [builder.empty(result_type, builder.dims(source))], sizes)[0]
 
 
 def _passes(

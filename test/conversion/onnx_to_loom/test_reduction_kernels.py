@@ -89,6 +89,13 @@ def test_ops_along_an_axis(name: str, axis: int) -> None:
     check_op(name, [[RNG.normal(size=s).astype(np.float32) * 5] for s in ((3, 4, 5), (2, 1, 70))], axis=axis)
 
 
+@pytest.mark.parametrize("name", ["Softmax", "LogSoftmax", "Hardmax", "LpNormalization"])
+def test_columns_beside_each_other(name: str) -> None:
+    """More than one block of columns, with a rest; and one column."""
+    cases = [[RNG.normal(size=shape).astype(np.float32)] for shape in ((2, 5, 300), (1, 3, 256), (2, 4, 1))]
+    check_op(name, cases, axis=1)
+
+
 def test_softmax_of_extreme_rows() -> None:
     x = np.array([[1e30, 1e30, 0], [-np.inf, 0, 1], [np.inf, 0, 1], [np.nan, 0, 1]], np.float32)
     check_op("Softmax", [[x]])
