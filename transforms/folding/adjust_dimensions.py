@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
@@ -78,7 +78,7 @@ def adjust_op(op: Operation, dims: DimAnalysis) -> Fold | Miss | None:
 def _reshape(op: Operation, target: Sequence[int], dims: DimAnalysis) -> Fold:
     data, result = op.operands[0], op.results[0]
     constant = onnx.make_constant(np.array(target, np.int64))
-    reshape = make(onnx.ReshapeOp, [data, constant.output], [result.type], attributes=op.attributes)
+    reshape = make(onnx.ReshapeOp, [data, constant.output], [result.type], attributes={**op.attributes})
     dims.transfer(result, reshape.results[0])
     return Fold([reshape.results[0]], (constant, reshape), "plain Reshape")
 
@@ -98,7 +98,7 @@ def _target(op: Operation, dims: DimAnalysis) -> Sequence[int] | None:
 
 
 def _only_adds_ones(before: Shape | None, after: Shape) -> bool:
-    if before is None or len(before) >= len(after):
+    if before is None:
         return False
     added = len(after) - len(before)
     return after[added:] == before and all(dim.is_one() for dim in after[:added])
@@ -123,8 +123,8 @@ def _target_of_reshape(op: Operation, before: Shape | None, dims: DimAnalysis) -
     elements = dims.known_value(op.operands[1])
     if elements is None:
         return None
-    wanted = [e for e in elements.reshape(-1).tolist() if isinstance(e, DimExpr)]
-    if len(wanted) != elements.size or not all(map(computed_from_dims, wanted)):
+    wanted = cast(list[DimExpr], elements.reshape(-1).tolist())
+    if not all(map(computed_from_dims, wanted)):
         return None
     target = [_entry(dim, axis, before) for axis, dim in enumerate(wanted)]
     if int_attr(op, "allowzero") != 0 and 0 in target:

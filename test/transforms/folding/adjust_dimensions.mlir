@@ -46,28 +46,30 @@ func.func @own_minus_one(%x: tensor<?x3x4xf32>) -> tensor<?x?xf32> {
 // Negative: two dims to infer; one to infer beside one that is copied and may be 0; a 0 that allowzero takes
 // for a size; an element that no dim is known to be.
 // CHECK-LABEL: func.func @stay
-// CHECK: "onnx.Reshape"{{.*}}"two"
-// CHECK: "onnx.Reshape"{{.*}}"beside"
-// CHECK: "onnx.Reshape"{{.*}}"allowzero"
-// CHECK: "onnx.Reshape"{{.*}}"given"
-// CHECK: "onnx.Reshape"{{.*}}"unknown"
-func.func @stay(%x: tensor<?x?x12xf32>, %y: tensor<?x12xf32>, %g: tensor<1xi64>, %h: tensor<?xi64>) -> (tensor<?x?x12xf32>, tensor<?x3x?x4xf32>, tensor<?x3x4xf32>, tensor<?x12xf32>, tensor<*xf32>) {
+// CHECK: "onnx.Reshape"(%x, %two)
+// CHECK: "onnx.Reshape"(%x, %beside)
+// CHECK: "onnx.Reshape"(%y, %zero)
+// CHECK: "onnx.Reshape"(%y, %given)
+// CHECK: "onnx.Reshape"(%y, %h)
+// CHECK: "onnx.Reshape"(%y, %h)
+func.func @stay(%x: tensor<?x?x12xf32>, %y: tensor<?x12xf32>, %g: tensor<1xi64>, %h: tensor<?xi64>) -> (tensor<?x?x12xf32>, tensor<?x3x?x4xf32>, tensor<?x3x4xf32>, tensor<?x12xf32>, tensor<*xf32>, tensor<?x?xf32>) {
   %a = "onnx.Shape"(%x) {start = 0 : si64, end = 1 : si64} : (tensor<?x?x12xf32>) -> tensor<1xi64>
   %b = "onnx.Shape"(%x) {start = 1 : si64, end = 2 : si64} : (tensor<?x?x12xf32>) -> tensor<1xi64>
   %c = "onnx.Shape"(%y) {start = 0 : si64, end = 1 : si64} : (tensor<?x12xf32>) -> tensor<1xi64>
   %three = onnx.Constant dense<3> : tensor<1xi64>
   %four = onnx.Constant dense<4> : tensor<1xi64>
   %twelve = onnx.Constant dense<12> : tensor<1xi64>
-  %0 = "onnx.Concat"(%b, %a, %twelve) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
-  %1 = "onnx.Reshape"(%x, %0) {onnx_node_name = "two"} : (tensor<?x?x12xf32>, tensor<3xi64>) -> tensor<?x?x12xf32>
-  %2 = "onnx.Concat"(%a, %three, %b, %four) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xi64>
-  %3 = "onnx.Reshape"(%x, %2) {onnx_node_name = "beside"} : (tensor<?x?x12xf32>, tensor<4xi64>) -> tensor<?x3x?x4xf32>
-  %4 = "onnx.Concat"(%c, %three, %four) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
-  %5 = "onnx.Reshape"(%y, %4) {onnx_node_name = "allowzero", allowzero = 1 : si64} : (tensor<?x12xf32>, tensor<3xi64>) -> tensor<?x3x4xf32>
-  %6 = "onnx.Concat"(%g, %twelve) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
-  %7 = "onnx.Reshape"(%y, %6) {onnx_node_name = "given"} : (tensor<?x12xf32>, tensor<2xi64>) -> tensor<?x12xf32>
-  %8 = "onnx.Reshape"(%y, %h) {onnx_node_name = "unknown"} : (tensor<?x12xf32>, tensor<?xi64>) -> tensor<*xf32>
-  onnx.Return %1, %3, %5, %7, %8 : tensor<?x?x12xf32>, tensor<?x3x?x4xf32>, tensor<?x3x4xf32>, tensor<?x12xf32>, tensor<*xf32>
+  %two = "onnx.Concat"(%b, %a, %twelve) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
+  %1 = "onnx.Reshape"(%x, %two) : (tensor<?x?x12xf32>, tensor<3xi64>) -> tensor<?x?x12xf32>
+  %beside = "onnx.Concat"(%a, %three, %b, %four) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xi64>
+  %3 = "onnx.Reshape"(%x, %beside) : (tensor<?x?x12xf32>, tensor<4xi64>) -> tensor<?x3x?x4xf32>
+  %zero = "onnx.Concat"(%c, %three, %four) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
+  %5 = "onnx.Reshape"(%y, %zero) {allowzero = 1 : si64} : (tensor<?x12xf32>, tensor<3xi64>) -> tensor<?x3x4xf32>
+  %given = "onnx.Concat"(%g, %twelve) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %7 = "onnx.Reshape"(%y, %given) : (tensor<?x12xf32>, tensor<2xi64>) -> tensor<?x12xf32>
+  %8 = "onnx.Reshape"(%y, %h) : (tensor<?x12xf32>, tensor<?xi64>) -> tensor<*xf32>
+  %9 = "onnx.Reshape"(%y, %h) : (tensor<?x12xf32>, tensor<?xi64>) -> tensor<?x?xf32>
+  onnx.Return %1, %3, %5, %7, %8, %9 : tensor<?x?x12xf32>, tensor<?x3x?x4xf32>, tensor<?x3x4xf32>, tensor<?x12xf32>, tensor<*xf32>, tensor<?x?xf32>
 }
 
 // Positive: Expand that only adds dims of 1 in front.
@@ -88,7 +90,8 @@ func.func @expand(%x: tensor<?x3xf32>) -> tensor<1x1x?x3xf32> {
 // CHECK: "onnx.Expand"{{.*}}"inside"
 // CHECK: "onnx.Expand"{{.*}}"may_be_one"
 // CHECK: "onnx.Expand"{{.*}}"two"
-func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32>, %w: tensor<?x?xf32>) -> (tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>) {
+// CHECK: "onnx.Expand"{{.*}}"unranked"
+func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32>, %w: tensor<?x?xf32>, %v: tensor<*xf32>) -> (tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>) {
   %a = onnx.Constant dense<[2, 3]> : tensor<2xi64>
   %b = onnx.Constant dense<[1, 2, 3]> : tensor<3xi64>
   %c = onnx.Constant dense<[1, 5]> : tensor<2xi64>
@@ -97,7 +100,8 @@ func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32
   %1 = "onnx.Expand"(%y, %b) {onnx_node_name = "inside"} : (tensor<1x3xf32>, tensor<3xi64>) -> tensor<1x2x3xf32>
   %2 = "onnx.Expand"(%z, %c) {onnx_node_name = "may_be_one"} : (tensor<?xf32>, tensor<2xi64>) -> tensor<1x?xf32>
   %3 = "onnx.Expand"(%w, %d) {onnx_node_name = "two"} : (tensor<?x?xf32>, tensor<3xi64>) -> tensor<1x?x?xf32>
-  onnx.Return %0, %1, %2, %3 : tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>
+  %4 = "onnx.Expand"(%v, %a) {onnx_node_name = "unranked"} : (tensor<*xf32>, tensor<2xi64>) -> tensor<1x3xf32>
+  onnx.Return %0, %1, %2, %3, %4 : tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>
 }
 
 // Positive: Squeeze of whatever is 1, and Unsqueeze by axes that are no constant, where shapes are known.
