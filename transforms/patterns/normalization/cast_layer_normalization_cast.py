@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, is_none
-from onnxloom.dialects.onnx.dtypes import proto_of_element
+from onnxloom.dialects.onnx.dtypes import dtype_of_element, proto_of_element
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import (
     MatchResult,
@@ -55,6 +56,8 @@ class CastLayerNormalizationCastPattern(PatternOptimization):
         narrow = graph.only_consumer(op.results[0])
         if not isinstance(narrow, onnx.CastOp) or graph.element_type(narrow.output) != narrow_type:
             return no_match(op, "the result is not only cast back to the type of the input")
+        if any(_overflows(graph, parameter, narrow_type) for parameter in op.operands[1:]):
+            return no_match(op, "a number of scale or bias is too large for the narrow type")
         return MatchResult((widen, op, narrow))
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
@@ -74,3 +77,13 @@ class CastLayerNormalizationCastPattern(PatternOptimization):
         copied: dict[str, Any] = dict(norm.properties)
         fused = graph.make(type(norm), operands, result_types=types, name_from=norm, **copied)
         return Replacement([*casts, fused], {narrow.output: fused.results[0]})
+
+
+def _overflows(graph: GraphIndex, parameter: SSAValue, narrow: Attribute) -> bool:
+    """Whether a finite constant is infinite in the narrow type."""
+    constant = None if is_none(parameter) else graph.constant(parameter)
+    if constant is None:
+        return False
+    with np.errstate(over="ignore"):
+        rounded = constant.astype(dtype_of_element(narrow))
+    return bool((np.isinf(rounded) & np.isfinite(constant)).any())

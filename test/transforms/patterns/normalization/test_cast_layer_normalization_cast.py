@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import onnx as standard
 import pytest
 from rewritten import only, op_names
@@ -62,6 +63,13 @@ def test_group_normalization() -> None:
     assert int_attr(only(done, onnx.GroupNormalizationOp), "num_groups") == 2
 
 
+def test_a_computed_scale_and_an_infinite_bias() -> None:
+    model = norm(inputs=", float[4] s", constants="float[4] b = {0.5, 0.25, 0, 1}")
+    infinite = np.array([np.inf, 0, 0, -np.inf], np.float32)
+    model.graph.initializer[0].CopyFrom(standard.numpy_helper.from_array(infinite, "b"))
+    assert op_names(rewritten(model)) == ["Cast", "Cast", "LayerNormalization"]
+
+
 def test_needs_opset_17() -> None:
     with pytest.raises(AssertionError, match="did not fire"):
         check_pattern(norm(), CastLayerNormalizationCastPattern, opset=16)
@@ -94,6 +102,14 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     "to_a_third_type": (
         "only cast back",
         {"y": "bfloat16[2, 4, 4]", "narrow": "y = Cast <to = 16> (n)"},
+    ),
+    "scale_too_large": (
+        "too large",
+        {"constants": "float[4] s = {1, 2, 3, 70000}, float[4] b = {0, 0, 0, 0}"},
+    ),
+    "bias_too_large": (
+        "too large",
+        {"constants": "float[4] s = {1, 2, 3, 4}, float[4] b = {0, 0, 0, -70000}"},
     ),
     "wide_result_is_an_output": ("only cast back", {"outputs": ", float[2, 4, 4] n"}),
 }
