@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.op import OnnxOp
-from onnxloom.transforms.rewriting.declarative.location import Location, callers_location
+from onnxloom.transforms.rewriting.declarative.location import callers_location
 
 Number: TypeAlias = bool | int | float
 Given: TypeAlias = (
@@ -44,32 +44,32 @@ class Tensor:
         """The first `count` results of the op this is the first result of."""
         raise TypeError(f"results({count}): this is not the result of an op")
 
-    def __add__(self, other: Given) -> Tensor:
-        return call(onnx.AddOp, (self, other))
+    def __add__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.AddOp, self, other)
 
-    def __radd__(self, other: Given) -> Tensor:
-        return call(onnx.AddOp, (other, self))
+    def __radd__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.AddOp, other, self)
 
-    def __sub__(self, other: Given) -> Tensor:
-        return call(onnx.SubOp, (self, other))
+    def __sub__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.SubOp, self, other)
 
-    def __rsub__(self, other: Given) -> Tensor:
-        return call(onnx.SubOp, (other, self))
+    def __rsub__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.SubOp, other, self)
 
-    def __mul__(self, other: Given) -> Tensor:
-        return call(onnx.MulOp, (self, other))
+    def __mul__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.MulOp, self, other)
 
-    def __rmul__(self, other: Given) -> Tensor:
-        return call(onnx.MulOp, (other, self))
+    def __rmul__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.MulOp, other, self)
 
-    def __truediv__(self, other: Given) -> Tensor:
-        return call(onnx.DivOp, (self, other))
+    def __truediv__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.DivOp, self, other)
 
-    def __rtruediv__(self, other: Given) -> Tensor:
-        return call(onnx.DivOp, (other, self))
+    def __rtruediv__(self, other: Given | None) -> Tensor:
+        return _combined(onnx.DivOp, other, self)
 
     def __neg__(self) -> Tensor:
-        return call(onnx.NegOp, (self,))
+        return _combined(onnx.NegOp, self)
 
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value: it stands for tensors that are not known yet")
@@ -208,9 +208,11 @@ class Result(Tensor):
         return str(self.op)
 
 
-def call(op_class: type[OnnxOp], operands: Sequence[Given | None], **attributes: Any) -> Result:
-    """The first result of an op of an expression, without checks: the builders in `op` check."""
-    return Result(OpCall(op_class, as_operands(operands), attributes), 0)
+def _combined(op_class: type[OnnxOp], *operands: Given | None) -> Result:
+    """What an operator of Python makes. A parameter that may be left out is fine, nothing at all is not."""
+    if any(operand is None for operand in operands):
+        raise TypeError(f"op.{op_class.onnx_name} is given None as an operand")
+    return Result(OpCall(op_class, as_operands(operands), {}), 0)
 
 
 def as_operands(given: Sequence[Given | None]) -> tuple[Tensor | None, ...]:
@@ -241,8 +243,3 @@ def as_tensor(given: object) -> Tensor:
     raise TypeError(
         f"{given!r} is no operand; expected an expression, a number, a list of numbers, an array, or None"
     )
-
-
-def located(error: Exception, location: Location) -> str:
-    """The error's sentence with the line it is about."""
-    return f"{error} ({location})"

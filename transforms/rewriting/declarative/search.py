@@ -26,6 +26,7 @@ from onnxloom.transforms.rewriting.declarative.closeness import attribute_value,
 from onnxloom.transforms.rewriting.declarative.config import MatcherConfig
 from onnxloom.transforms.rewriting.declarative.expressions import (
     Choice,
+    Literal,
     OpCall,
     Parameter,
     Result,
@@ -114,7 +115,7 @@ class Search:
         self.partial: Partial | None = None
         self._trail: list[tuple[dict[Any, Any], object]] = []
         self._steps = 0
-        self._furthest = -1
+        self._furthest = (False, -1, -1)
 
     def start(self, op: Operation) -> bool:
         """Whether the pattern matches with `op` as its last op; the bindings are then complete."""
@@ -266,10 +267,22 @@ class Search:
             if isinstance(tensor, Result) and not self._may_be(tensor, value):
                 self._fail(tensor.location, "expected {}, found {}", tensor.op, value)
                 return
+            if not self.is_explaining and not self._is_plausible(tensor, value, op):
+                return
         for tensor, value in reversed(pairs):
             if tensor is not None:
                 goals = (tensor, value, op, goals)
         yield goals
+
+    def _is_plausible(self, tensor: Tensor | None, value: SSAValue, op: Operation) -> bool:
+        """Looks ahead at what needs no walk, which saves walking elsewhere first.
+
+        It decides nothing: the search would find out later, further on, which is what explaining is about.
+        """
+        if isinstance(tensor, Literal):
+            return leaf_problem(self.graph, tensor, value, op, self.config.rtol) is None
+        bound = None if tensor is None else self.values.get(tensor)
+        return bound is None or is_same_value(bound, value)
 
     def _may_be(self, tensor: Result, value: SSAValue) -> bool:
         """A look at the producer alone, so that a wrong order of operands is not tried out."""
@@ -328,9 +341,11 @@ class Search:
     def _note(
         self, location: Location, template: str, parts: tuple[object, ...], miss: Miss | None = None
     ) -> None:
-        """Keeps the first failure of those that come after the most bindings."""
-        if len(self._trail) > self._furthest:
-            self._furthest = len(self._trail)
+        """Keeps the failure that got furthest: a declined match, else most ops found, then most leaves."""
+        leaves = sum(isinstance(tensor, Literal | Parameter) for tensor in self.values)
+        progress = (miss is not None, len(self.ops), leaves)
+        if progress > self._furthest:
+            self._furthest = progress
             matched = tuple(self.ops.items())
             self.partial = Partial(matched, self.pattern.op_count, template, parts, location, miss)
 

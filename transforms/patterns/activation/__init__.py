@@ -1,0 +1,1 @@
+"""Activations spelled out in elementary ops become the op of the standard."""

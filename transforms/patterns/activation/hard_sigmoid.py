@@ -1,0 +1,31 @@
+"""Clip(x + 3, 0, 6) / 6 -> HardSigmoid(x; alpha = 1/6, beta = 1/2)
+
+Clip may be Min and Relu or Max; the division may be a product. Constants may be rounded to f16.
+"""
+
+from __future__ import annotations
+
+from onnxloom.transforms.patterns.activation.spellings import HALF_ROUNDED, clipped_to_six
+from onnxloom.transforms.rewriting.declarative import (
+    DeclarativePattern,
+    Inputs,
+    Match,
+    Tensor,
+    one_of,
+    op,
+    pattern,
+)
+from onnxloom.transforms.rewriting.pattern import Numerics
+
+
+class HardSigmoidPattern(DeclarativePattern):
+    numerics = Numerics.TOLERANCE
+    config = HALF_ROUNDED
+
+    @pattern
+    def clipped(x: Tensor) -> Tensor:
+        six = clipped_to_six(x + 3)
+        return one_of(six / 6, six * (1 / 6))
+
+    def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+        return op.HardSigmoid(inputs.x, alpha=1 / 6, beta=0.5)

@@ -1,0 +1,34 @@
+"""Max(x, 0) -> Relu(x)
+
+Of two operands, the zero a scalar without a sign that does not raise the rank. Integers need opset 14.
+"""
+
+from __future__ import annotations
+
+from onnxloom.transforms.miss import Miss, no_match
+from onnxloom.transforms.rewriting.declarative import (
+    DeclarativePattern,
+    Inputs,
+    Match,
+    MatcherConfig,
+    Tensor,
+    op,
+    pattern,
+)
+
+
+class MaxReluPattern(DeclarativePattern):
+    config = MatcherConfig(rtol=0)  # Max(x, -0.0) is not Relu
+
+    @pattern
+    def positive(x: Tensor) -> Tensor:
+        return op.Max(x, 0)
+
+    def requirements(self, match: Match) -> Miss | None:
+        dtype = match.graph.dtype(match["x"])
+        if dtype is not None and dtype.kind == "i" and match.graph.opset() < 14:
+            return no_match(match.anchor, "Relu of integers needs opset 14")
+        return None
+
+    def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+        return op.Relu(inputs.x)
