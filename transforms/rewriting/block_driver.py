@@ -8,7 +8,7 @@ join when the others find nothing, and none ever leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter_ns
@@ -86,6 +86,7 @@ class BlockDriver:
         self.alarm = LoopAlarm()
         self.cleanup = Cleanup(edits, run.batch)
         self.levels = sorted({pattern.priority for pattern in run.patterns})
+        self._tables: dict[tuple[int, ...], PatternTable] = {}
         self.count = 0
         """Rewrites of this block."""
 
@@ -124,9 +125,12 @@ class BlockDriver:
         wished = self.run.options.max_iterations
         return 100 + 4 * len(self.index.order.known(self.index.block)) if wished is None else wished
 
-    def _table(self, levels: Iterable[int]) -> PatternTable:
-        chosen = set(levels)
-        return PatternTable([pattern for pattern in self.run.patterns if pattern.priority in chosen])
+    def _table(self, levels: Sequence[int]) -> PatternTable:
+        """The patterns of these priorities."""
+        key = tuple(levels)
+        if key not in self._tables:
+            self._tables[key] = PatternTable([p for p in self.run.patterns if p.priority in levels])
+        return self._tables[key]
 
     def _round(self, table: PatternTable, candidates: Sequence[Operation]) -> list[Operation]:
         """One round; gives the ops that were changed, none when nothing was."""

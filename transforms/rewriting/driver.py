@@ -105,9 +105,7 @@ class Optimization:
             self._drive(nested, name)
         for _ in range(_SWEEPS):
             stale = self._drive_block(block, path)
-            again = [
-                (nested, name) for nested, name in inner if nested in stale and nested.parent is not None
-            ]
+            again = [(nested, name) for nested, name in inner if nested in stale and _is_in(nested, block)]
             before = self.state.rewrites
             for nested, name in again:
                 self._drive(nested, name)
@@ -144,6 +142,12 @@ def _inner_blocks(block: Block, path: str) -> Iterator[tuple[Block, str]]:
             for index, region in enumerate(op.regions):
                 for nested in region.blocks:
                     yield nested, f"{path}/{_title(op, number)}.{_region_name(op, index)}"
+
+
+def _is_in(nested: Block, block: Block) -> bool:
+    """Whether the op that holds a block still stands in the other one."""
+    holder = nested.parent_op()
+    return holder is not None and holder.parent is block
 
 
 def _title(op: Operation, number: int) -> str:

@@ -51,7 +51,7 @@ class DeadOps:
         return not self.index.is_kept(op) and OVERRIDABLE not in op.attributes and would_be_trivially_dead(op)
 
     def _count(self, value: SSAValue) -> int:
-        return len(self.index.uses(value))
+        return sum(1 for _ in self.index.readers(value))
 
     def _read_by(self, op: Operation) -> list[SSAValue]:
         """Operands, and what regions read, once per use."""

@@ -36,7 +36,8 @@ def count(module: object) -> int:
     "types",
     [
         "f16 f32 f16", "bf16 f32 bf16", "f32 f64 f32", "f16 f64 f16", "i8 i32 i8", "ui8 i16 ui8",
-        "i32 i64 i32", "ui32 ui64 ui32", "i1 f32 i1", "i1 ui8 i1", "i16 f32 i16", "ui8 f16 ui8", "i32 f64 i32", "i8 bf16 i8",
+        "i32 i64 i32", "ui32 ui64 ui32", "i1 f32 i1",
+        "i1 ui8 i1", "i16 f32 i16", "ui8 f16 ui8", "i32 f64 i32", "i8 bf16 i8",
     ],
 )  # fmt: skip
 def test_there_and_back_is_nothing(types: str):
@@ -47,7 +48,8 @@ def test_there_and_back_is_nothing(types: str):
     "types",
     [
         "f16 f32 f64", "f16 f32 bf16", "bf16 f32 f16", "f16 f64 f32", "f32 f64 f16", "i8 i32 i64",
-        "i32 i64 i8", "ui8 i32 ui16", "i16 i32 f32", "i1 i32 f32", "i8 f32 i32", "i1 f32 i64", "f16 f32 i1", "i32 f64 f32",
+        "i32 i64 i8", "ui8 i32 ui16", "i16 i32 f32", "i1 i32 f32", "i8 f32 i32", "i1 f32 i64",
+        "f16 f32 i1", "i32 f64 f32",
         "ui8 i16 f16", "i16 f32 i1", "f32 f16 f16", "f32 i32 i32",
     ],
 )  # fmt: skip
