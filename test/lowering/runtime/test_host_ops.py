@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -410,3 +411,9 @@ def test_lp_normalization(p: int, axis: int) -> None:
     x = f32(3, 4, 2)
     x[1] = 0
     check("LpNormalization", [x], p=p, axis=axis)
+
+
+def test_erf_of_doubles_has_their_precision() -> None:
+    x = np.array([0.1, 0.5, 1.3, -2.2])
+    np.testing.assert_array_equal(run("Erf", x), [math.erf(v) for v in x])
+    assert run("Erf", x[:0]).shape == (0,)
