@@ -5,6 +5,7 @@ Arrays are computed when asked for and kept; only results of a bounded size are 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.annotations import OVERRIDABLE
+from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, OVERRIDABLE, is_kept
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.transforms.dim_analysis.facts import element_type, static_dims
 
@@ -47,6 +48,29 @@ class ConstantValues:
         """What was said of a value before; None when nobody asked."""
         return self._is_constant.get(value)
 
+    def changed(self, readers: Iterable[Operation]) -> None:
+        """Some ops read other values than before: what was said of them, and what follows, is put right."""
+        pending = list(readers)
+        while pending:
+            op = pending.pop()
+            said = [self._is_constant[result] for result in op.results if result in self._is_constant]
+            if not said or said[0] == self._is_computable(op):
+                continue
+            if said[0]:
+                # Rare: a constant gave way to what cannot be computed. All is asked again.
+                self._is_constant.clear()
+                return
+            for result in op.results:
+                self._is_constant[result] = True
+                self._arrays.pop(result, None)
+                self._numbers.pop(result, None)
+                pending.extend(use.operation for use in result.uses)
+
+    def _is_computable(self, op: Operation) -> bool:
+        return self._may_be_computed(op) and all(
+            isinstance(operand.owner, onnx.NoValueOp) or self.is_constant(operand) for operand in op.operands
+        )
+
     def _decide(self, owner: Operation, value: SSAValue) -> bool:
         """One walk over what is not decided; linear over all questions together."""
         pending = [owner]
@@ -79,7 +103,9 @@ class ConstantValues:
 
     @staticmethod
     def _may_be_computed(op: Operation) -> bool:
-        return bool(op.operands) and not op.regions and is_side_effect_free(op)
+        if not op.operands or op.regions or not is_side_effect_free(op):
+            return False
+        return DO_NOT_FOLD not in op.attributes and not is_kept(op)
 
     def array(self, value: SSAValue) -> Array | None:
         """The read-only array of a constant; None when it is none or is not computed."""

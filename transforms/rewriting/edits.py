@@ -89,7 +89,8 @@ class Edits:
         if is_new and new.name_hint is None:
             new.name_hint = old.name_hint
         block = self.index.block
-        for use in tuple(old.uses):
+        uses = tuple(old.uses)
+        for use in uses:
             reader, operand = use.operation, use.index
             reader.operands[operand] = new
             holder = block.find_ancestor_op_in_block(reader)
@@ -97,6 +98,7 @@ class Edits:
                 self.journal.note(lambda r=reader, i=operand, v=old: _set_operand(r, i, v))
                 self._touch_reader(reader, operand, new, holder)
         self.index.replaced(old, new)
+        self.index.constants.changed(use.operation for use in uses)
         self._touch_producer(old)
         self._touch_producer(new)
 

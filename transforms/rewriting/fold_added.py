@@ -27,6 +27,7 @@ def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
         return
     block = edits.index.block
     ready = [op for op in added if op.parent is block and _has_constant_inputs(op)]
+    ready = [op for op in ready if not edits.index.is_kept(op)]
     if not ready:
         return
     with run.batch("fold-added"):

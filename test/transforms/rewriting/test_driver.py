@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import time
 from typing import Any, cast
 
 import numpy as np
@@ -102,8 +102,12 @@ def test_patterns_that_start_anywhere_see_no_constants_and_no_end():
         def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
             raise AssertionError
 
-    module = function(f"%c = onnx.Constant dense<1.0> : {T}", '%n = "onnx.NoValue"() {value} : () -> none', "a = Add x c",
-                      f'%y = "onnx.Clip"(%a, %n, %n) : ({T}, none, none) -> {T}')
+    module = function(
+        f"%c = onnx.Constant dense<1.0> : {T}",
+        '%n = "onnx.NoValue"() {value} : () -> none',
+        "a = Add x c",
+        f'%y = "onnx.Clip"(%a, %n, %n) : ({T}, none, none) -> {T}',
+    )
     rewrite(module, Looks)
     assert sorted(set(seen)) == ["onnx.Add", "onnx.Clip"]
 
@@ -111,7 +115,14 @@ def test_patterns_that_start_anywhere_see_no_constants_and_no_end():
 def test_a_pattern_that_starts_from_constants():
     module = function(f"%c = onnx.Constant dense<1.0> : {T}", "y = Add x c")
     found: list[str] = []
-    rewrite(module, pattern(onnx.ConstantOp, lambda _, op: found.append(op.name) or no_match(op, "no"), lambda *_: Replacement([], {})))
+    rewrite(
+        module,
+        pattern(
+            onnx.ConstantOp,
+            lambda _, op: found.append(op.name) or no_match(op, "no"),
+            lambda *_: Replacement([], {}),
+        ),
+    )
     assert found == ["onnx.Constant"]
 
 
@@ -131,7 +142,9 @@ def test_a_value_that_gets_a_second_reader_in_the_round_is_no_longer_private():
         made = graph.make(onnx.AddOp, [op.operands[0], value(module, "b")])
         return Replacement([made], {op.results[0]: made.results[0]})
 
-    report = report_of(module, pattern(onnx.ExpOp, uses_b, build, priority=0), inverse_pair(onnx.NegOp, priority=0))
+    report = report_of(
+        module, pattern(onnx.ExpOp, uses_b, build, priority=0), inverse_pair(onnx.NegOp, priority=0)
+    )
     assert "another match of the same round reads a value that had one reader" in declines(report)
     assert ops(module) == ["Abs", "Neg", "Neg", "Add", "Add"]
 
@@ -143,14 +156,24 @@ def test_a_value_inside_a_match_that_another_one_hands_on():
     def match(graph: GraphIndex, op: Operation) -> MatchResult | Miss:
         return MatchResult((op,)) if graph.producer_of(op.operands[0], onnx.NegOp) else no_match(op, "no Neg")
 
-    forward = pattern(onnx.ExpOp, match, lambda _, m: Replacement([], {m.ops[0].results[0]: m.ops[0].operands[0]}), "Forward")
+    forward = pattern(
+        onnx.ExpOp,
+        match,
+        lambda _, m: Replacement([], {m.ops[0].results[0]: m.ops[0].operands[0]}),
+        "Forward",
+    )
     assert rewrite(module, forward, NEG_PAIR) == 1
     assert ops(module) == ["Abs", "Neg", "Neg", "Add"]
 
 
 def test_an_op_may_read_what_another_match_of_the_round_replaces():
     module = function("a = Neg x", "b = Abs a", "y = Exp b")
-    rewrite(module, renames(onnx.NegOp, onnx.SinOp), renames(onnx.AbsOp, onnx.CosOp), renames(onnx.ExpOp, onnx.TanhOp))
+    rewrite(
+        module,
+        renames(onnx.NegOp, onnx.SinOp),
+        renames(onnx.AbsOp, onnx.CosOp),
+        renames(onnx.ExpOp, onnx.TanhOp),
+    )
     assert ops(module) == ["Sin", "Cos", "Tanh"]
 
 
@@ -193,7 +216,15 @@ ADDS = pattern(onnx.AddOp, fuse_adds, sum_of, "AddAdd")
 
 def test_the_default_place_is_that_of_the_last_op():
     module = function("a = Neg x", "b = Abs x", "c = Neg a", "y = Add b c")
-    replaced = pattern(onnx.NegOp, lambda g, op: MatchResult((op, op.operands[0].owner)) if g.producer_of(op.operands[0], onnx.NegOp) else no_match(op, "no"), lambda g, m: _one(g, onnx.ExpOp, m))
+    replaced = pattern(
+        onnx.NegOp,
+        lambda g, op: (
+            MatchResult((op, op.operands[0].owner))
+            if g.producer_of(op.operands[0], onnx.NegOp)
+            else no_match(op, "no")
+        ),
+        lambda g, m: _one(g, onnx.ExpOp, m),
+    )
     rewrite(module, replaced)
     assert ops(module) == ["Abs", "Exp", "Add"]
 
@@ -265,7 +296,11 @@ def test_a_constant_in_the_way_is_moved():
 def test_a_value_handed_on_must_exist_before_it_is_read():
     # %a -> %c, but Sin reads %a before %c is made.
     module = function("a = Neg x", "b = Sin a", "c = Exp b", "y = Add b c")
-    late = pattern(onnx.NegOp, lambda _, op: MatchResult((op,)), lambda g, m: Replacement([], {m.ops[0].results[0]: value(module, "c")}))
+    late = pattern(
+        onnx.NegOp,
+        lambda _, op: MatchResult((op,)),
+        lambda g, m: Replacement([], {m.ops[0].results[0]: value(module, "c")}),
+    )
     before = text_of(module)
     assert "makes an input only after" in declines(report_of(module, late)) and text_of(module) == before
 
@@ -282,6 +317,50 @@ def test_constants_need_not_be_listed():
 
     rewrite(module, pattern(onnx.NegOp, lambda _, op: MatchResult((op,)), build))
     assert ops(module) == ["Constant", "Add"]
+
+
+# What is constant changes with the graph.
+
+
+def asks(about: str, seen: list[bool]) -> type[PatternOptimization]:
+    """A pattern that only asks, at each Exp, whether its operand is constant."""
+
+    def match(graph: GraphIndex, op: Any) -> MatchResult | Miss:
+        seen.append(graph.is_constant(op.operands[0]))
+        return no_match(op, "only looks")
+
+    return pattern(onnx.ExpOp, match, lambda *_: Replacement([], {}), about)
+
+
+def constant_for(op_class: type[Operation], **members: Any) -> type[PatternOptimization]:
+    def build(graph: GraphIndex, match: Any) -> Replacement:
+        made = graph.make_constant(np.ones((4, 4), np.float32))
+        return Replacement([made], {match.ops[0].results[0]: made.output})
+
+    return pattern(op_class, lambda _, op: MatchResult((op,)), build, **members)
+
+
+def test_what_becomes_constant_makes_its_readers_constant():
+    seen: list[bool] = []
+    module = function("a = Sin x", "b = Neg a", "c = Abs b", "d = Add c c", "e = Exp d", "y = Mul e x")
+    rewrite(module, asks("First", seen), constant_for(onnx.SinOp))
+    assert seen[0] is False and seen[-1] is True
+
+
+def test_only_what_has_all_inputs_constant_becomes_so():
+    seen: list[bool] = []
+    module = function("a = Sin x", "b = Add a x", "y = Exp b")
+    rewrite(module, asks("First", seen), constant_for(onnx.SinOp))
+    assert not any(seen)
+
+
+def test_what_is_no_longer_computed_is_no_longer_constant():
+    seen: list[bool] = []
+    module = function(
+        f"%k = onnx.Constant dense<1.0> : {T}", "a = Neg k", "b = Abs a", "c = Exp b", "y = Mul c x"
+    )
+    rewrite(module, asks("First", seen), renames(onnx.NegOp, onnx.RandomNormalLikeOp))
+    assert seen[0] is True and seen[-1] is False
 
 
 # Priorities and bounds.
@@ -674,3 +753,20 @@ def test_shapes_of_a_replacement_that_contradict_each_other():
 def test_no_patterns_no_work():
     module = function("a = Identity x", "y = Abs a")
     assert optimize(module, []) == 0 and ops(module) == ["Identity", "Abs"]
+
+
+@pytest.mark.parametrize("shape", ["chain", "fan"])
+def test_the_time_is_linear(shape: str):
+    def seconds(count: int) -> float:
+        names = [f"v{i}" for i in range(count)]
+        lines = {
+            "chain": [f"{n} = Neg {names[i - 1] if i else 'x'}" for i, n in enumerate(names)],
+            "fan": [f"{n} = Neg {names[i - 1] if i % 2 else 'x'}" for i, n in enumerate(names)],
+        }[shape]
+        module = function(*lines, f"y = Sum {' '.join(names[-1:-400:-2])}")
+        start = time.process_time()
+        optimize(module, [NEG_PAIR, renames(onnx.SumOp, onnx.MaxOp)])
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(4000) < 10 * seconds(1000) + 0.2

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, StringAttr, TensorTyp
 from xdsl.dialects.func import FuncOp
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.annotations import KEEP, OVERRIDABLE
+from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, KEEP, OVERRIDABLE
 from onnxloom.dialects.onnx.text import parse_module
 from onnxloom.errors import ModelError, PassError
 from onnxloom.transforms.folding.evaluator import NumpyEvaluator
@@ -236,6 +236,13 @@ def test_what_the_evaluator_refuses_is_not_computed():
 def test_random_ops_are_not_constant():
     module, index = computed(f'%a = "onnx.RandomNormalLike"(%c) : ({T}) -> {T}', "b = Neg a", "y = Add b x")
     assert not index.is_constant(value(module, "a")) and not index.is_constant(value(module, "b"))
+
+
+@pytest.mark.parametrize("attribute", [KEEP, DO_NOT_FOLD])
+def test_ops_that_are_not_to_be_folded_are_not_constant(attribute: str):
+    module, index = computed("a = Neg c", "y = Add a x")
+    op_of(module, "a").attributes[attribute] = StringAttr("")
+    assert not index.is_constant(value(module, "a"))
 
 
 def test_default_values_of_inputs_are_not_constant():

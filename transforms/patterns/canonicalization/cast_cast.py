@@ -49,9 +49,9 @@ class CastCastPattern(PatternOptimization):
         inner = graph.producer_of(op.input, onnx.CastOp)
         if inner is None:
             return no_match(op, "the input is not cast")
-        source, between, target = (graph.element_type(v) for v in (inner.input, inner.output, op.output))
-        if source is None or between is None or target is None:
-            return no_match(op, "an element type is not known")
+        source, between, target = (
+            graph.element_type(value) or value.type for value in (inner.input, inner.output, op.output)
+        )
         if between == target:
             return MatchResult((op,), reads=(inner,), data=inner.output)
         if not _is_lossless(source, between):
