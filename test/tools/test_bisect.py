@@ -82,6 +82,7 @@ def test_a_wrong_rewrite_is_found(run: Run, model: Path) -> None:
     assert (code, err) == (1, "")
     assert 'by rewrite-patterns: PlantedSquare at onnx.Mul "double"\n  output y: element' in out
     assert "reduced model: r.onnx (1 op), its inputs: r.npz\n  it shows: output out0: element" in out
+    assert 'it replaces: onnx.Mul "double" (op ' in out
     assert nodes(Path("r.onnx")) == ["Mul"]
 
 
@@ -120,7 +121,8 @@ def test_a_pass_that_does_not_ask_is_found_as_a_whole(run: Run, model: Path) -> 
     code, out, _ = run("bisect", model, "--load-plugin", INPUTS / "wrong_pass.py", "--passes", passes)
     assert code == 1
     assert "first wrong pass: planted-abs, after " in out
-    assert "it does not ask for each of its rewrites" in out
+    assert 'it replaces: onnx.Exp "grow" (op ' in out
+    assert "the pass does not ask for each of its rewrites" in out
     assert "reduced model: model-reduced.onnx (1 op)" not in out or nodes(Path("model-reduced.onnx")) == [
         "Exp"
     ]

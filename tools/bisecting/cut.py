@@ -16,7 +16,9 @@ from onnxloom.conversion.onnx_export.node import captured_values
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
 
-_BROUGHT_ALONG = (onnx.ConstantOp, onnx.NoValueOp)
+BROUGHT_ALONG = (onnx.ConstantOp, onnx.NoValueOp)
+"""Ops that come along with whatever reads them."""
+
 _KEPT_ATTRIBUTES = ("onnx.ir_version", "onnx.opset_imports")
 NAME = "main_graph"
 
@@ -63,7 +65,7 @@ def cut_out(source: ModuleOp, ops: Sequence[Operation], outputs: Sequence[SSAVal
 
 def is_brought_along(value: SSAValue) -> bool:
     """Whether a value comes along with the ops that read it."""
-    return isinstance(value, OpResult) and isinstance(value.op, _BROUGHT_ALONG)
+    return isinstance(value, OpResult) and isinstance(value.op, BROUGHT_ALONG)
 
 
 def reads(op: Operation) -> Iterator[SSAValue]:

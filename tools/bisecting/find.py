@@ -15,11 +15,15 @@ from onnxloom.tools.bisecting.kernels import WrongKernel, find_wrong_kernel
 from onnxloom.tools.bisecting.reduce import Reduced, Shows, as_read_again, reduce_op, reduce_rewrite
 from onnxloom.tools.bisecting.rewrites import Judge, WrongStep, find_wrong_rewrite
 from onnxloom.tools.bisecting.trials import Trials
+from onnxloom.tools.bisecting.window import replaced_titles
 from onnxloom.tools.failures import UsageError
 from onnxloom.tools.numerics.subject import Subject
 from onnxloom.tools.numerics.witnesses import run_compiled
 from onnxloom.transforms.pass_manager.pass_text import parse_passes
 from onnxloom.transforms.pipelines import pipeline
+
+SHOWN = 6
+"""Ops that a line names."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,15 @@ def _shows_on_host(trials: Trials, tolerance: Tolerance, suffix: str) -> Shows:
 
 
 def _of_step(step: WrongStep, rewrites: int) -> tuple[str, ...]:
-    if not step.rewrite:
+    if step.rewrite:
+        place = f"first wrong rewrite: {step.number} of {rewrites}, by {step.pass_name}: {step.rewrite}"
+    else:
         place = f"first wrong pass: {step.pass_name}, after {step.number} of {rewrites} rewrites"
-        return (place, "  it does not ask for each of its rewrites", f"  {step.fault}")
-    return (
-        f"first wrong rewrite: {step.number} of {rewrites}, by {step.pass_name}: {step.rewrite}",
-        f"  {step.fault}",
+    replaced = replaced_titles(step.before, step.after)
+    shown = ", ".join(replaced[:SHOWN]) + (
+        f" and {len(replaced) - SHOWN} more" if len(replaced) > SHOWN else ""
     )
+    lines = [place, f"  {step.fault}", f"  it replaces: {shown}" if shown else ""]
+    if not step.rewrite:
+        lines.append("  (the pass does not ask for each of its rewrites: it is taken as a whole)")
+    return tuple(line for line in lines if line)

@@ -29,6 +29,15 @@ from onnxloom.tools.bisecting.window import replaced_values
 STEPS = 6
 """How often a candidate grows before the whole model is taken."""
 
+_NOT_COUNTED = (
+    onnx.ConstantOp,
+    onnx.NoValueOp,
+    onnx.ReturnOp,
+    onnx.YieldOp,
+    onnx.EntryPointOp,
+    onnx.FusedOp,
+)
+
 Shows = Callable[[ModuleOp, Mapping[str, Any]], str]
 """What is wrong with a model on some inputs; "" when nothing is."""
 
@@ -52,7 +61,7 @@ def reduce_rewrite(
     for grown in _growing(block, values, ops):
         cut = cut_out(before, grown, outputs_of(grown))
         observed = observe(before, cut.inputs, feeds)
-        found = None if observed is None else _tried(cut, observed, shows, len(grown))
+        found = None if observed is None else _tried(cut, observed, shows)
         if found is not None:
             return found
     return None
@@ -73,7 +82,7 @@ def observe(module: ModuleOp, values: Sequence[SSAValue], feeds: Mapping[str, An
 
 def reduce_op(cut: Cut, feeds: Mapping[str, Any], shows: Shows) -> Reduced | None:
     """One op with what reached it; None when it shows nothing."""
-    return _tried(cut, feeds, shows, 1)
+    return _tried(cut, feeds, shows)
 
 
 def as_read_again(module: ModuleOp, suffix: str) -> ModuleOp:
@@ -100,12 +109,18 @@ def write_model(module: ModuleOp, path: Path) -> None:
         file.write(text.getvalue().encode())
 
 
-def _tried(cut: Cut, feeds: Mapping[str, Any], shows: Shows, ops: int) -> Reduced | None:
+def _tried(cut: Cut, feeds: Mapping[str, Any], shows: Shows) -> Reduced | None:
     try:
         fault = shows(cut.module, feeds)
     except OnnxloomError:
         return None  # not every cut is a model: a type that only the whole tells may be missing
-    return Reduced(cut.module, feeds, ops, fault) if fault else None
+    return Reduced(cut.module, feeds, _size(cut.module), fault) if fault else None
+
+
+def _size(module: ModuleOp) -> int:
+    """Ops of the standard, in regions too, without constants."""
+    ops = [op for op in module.walk() if isinstance(op, onnx.OnnxOp | onnx.CustomOp)]
+    return sum(not isinstance(op, _NOT_COUNTED) for op in ops)
 
 
 def _growing(block: Block, values: Sequence[SSAValue], ops: Sequence[Operation]) -> Iterator[list[Operation]]:

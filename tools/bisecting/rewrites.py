@@ -8,13 +8,15 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from onnxloom.dialects import onnx
 from onnxloom.dialects.verify_module import verify_module
-from onnxloom.errors import ModelError
+from onnxloom.errors import InputError, ModelError
 from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.testing.difference import differences
 from onnxloom.testing.tolerance import Tolerance
 from onnxloom.tools.bisecting.search import first_wrong
 from onnxloom.tools.bisecting.trials import Trials
+from onnxloom.transforms.describe import describe
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,17 @@ class Judge:
 
     @staticmethod
     def of(module: ModuleOp, feeds: Mapping[str, Any], tolerance: Tolerance) -> Judge:
-        """A judge by what the module itself gives. Raises ModelError where it cannot be evaluated."""
-        return Judge(feeds, evaluate_module(module, feeds), tolerance)
+        """A judge by what the module itself gives.
+
+        Raises:
+            ModelError: it cannot be evaluated.
+            InputError: it gives something else each time.
+        """
+        want = evaluate_module(module, feeds)
+        random = next((op for op in module.walk() if op.has_trait(onnx.NonDeterministic)), None)
+        if random is not None and differences(want, evaluate_module(module, feeds)):
+            raise InputError(f"{describe(random)} is random: each run gives something else, right or wrong")
+        return Judge(feeds, want, tolerance)
 
     def fault(self, module: ModuleOp) -> str:
         """What is wrong with what a module gives on the host; "" when nothing is."""

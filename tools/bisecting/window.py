@@ -7,47 +7,73 @@ to where they differ: there the values meet that the rewrite put in the place of
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.convert import entry_function
-from onnxloom.tools.bisecting.cut import reads
+from onnxloom.dialects.onnx.weights import WeightsAttr
+from onnxloom.tools.bisecting.cut import BROUGHT_ALONG, is_brought_along, reads
+from onnxloom.transforms.describe import describe
+from onnxloom.transforms.rewriting.attribute_key import attribute_key
 
 Keys = Mapping[SSAValue, Hashable]
 
 
 def replaced_values(before: ModuleOp, after: ModuleOp) -> tuple[list[SSAValue], list[Operation]]:
-    """The values of `before` that others took the place of, and the ops that are not in `after` any more."""
+    """The values of `before` that others took the place of, and the ops that were replaced, in order.
+
+    Where the value that an op read is there still, or was no op's result, the op itself was replaced.
+    """
     old, new = (entry_function(module).body.block for module in (before, after))
     old_keys, new_keys = _keys(old), _keys(new)
+    shared = set(new_keys.values())
     assert old.last_op is not None and new.last_op is not None
-    waiting = list(zip(old.last_op.operands, new.last_op.operands, strict=False))
-    known: set[SSAValue] = set()
-    replaced: list[SSAValue] = []
+    waiting: list[tuple[SSAValue, SSAValue, Operation | None]] = [
+        (was, is_, None) for was, is_ in zip(old.last_op.operands, new.last_op.operands, strict=False)
+    ]
+    known: set[tuple[SSAValue, Operation | None]] = set()
+    replaced: dict[SSAValue, None] = {}
     while waiting:
-        was, is_ = waiting.pop()
-        if was in known or old_keys[was] == new_keys[is_]:
+        was, is_, reader = waiting.pop()
+        if (was, reader) in known or old_keys[was] == new_keys[is_]:
             continue
-        known.add(was)
+        known.add((was, reader))
         if isinstance(was, OpResult) and isinstance(is_, OpResult) and _own_key(was.op) == _own_key(is_.op):
-            waiting.extend(zip(reads(was.op), reads(is_.op), strict=True))
+            pairs = zip(reads(was.op), reads(is_.op), strict=True)
+            waiting.extend((one, other, was.op) for one, other in pairs)
+        elif reader is not None and (not _is_computed(was) or old_keys[was] in shared):
+            replaced.update(dict.fromkeys(reader.results))
         else:
-            replaced.append(was)
-    return replaced, _made_of(replaced, old, old_keys, set(new_keys.values()))
+            replaced[was] = None
+    return list(replaced), _made_of(replaced, old, old_keys, shared)
 
 
-def _made_of(values: list[SSAValue], block: Block, keys: Keys, shared: set[Hashable]) -> list[Operation]:
-    """The ops, in order, that make these values and are not on both sides."""
+def _is_computed(value: SSAValue) -> bool:
+    return isinstance(value, OpResult) and not is_brought_along(value)
+
+
+def replaced_titles(before: ModuleOp, after: ModuleOp) -> list[str]:
+    """The ops that are not in `after` any more, with their numbers among the ops of `before`."""
+    _, ops = replaced_values(before, after)
+    numbers = {op: number for number, op in enumerate(entry_function(before).body.block.ops)}
+    return [f"{describe(op)} (op {numbers[op]})" for op in ops if not isinstance(op, BROUGHT_ALONG)]
+
+
+def _made_of(
+    values: Iterable[SSAValue], block: Block, keys: Keys, shared: Container[Hashable]
+) -> list[Operation]:
+    """The ops, in order, that make these values, back to what is on both sides."""
     waiting = [value.op for value in values if isinstance(value, OpResult)]
     found: set[Operation] = set()
     while waiting:
         op = waiting.pop()
-        if op in found or all(keys[result] in shared for result in op.results):
+        if op in found:
             continue
         found.add(op)
-        waiting.extend(value.op for value in reads(op) if isinstance(value, OpResult))
+        made = [value for value in reads(op) if isinstance(value, OpResult)]
+        waiting.extend(value.op for value in made if keys[value] not in shared)
     return [op for op in block.ops if op in found]
 
 
@@ -81,4 +107,11 @@ def _block_key(block: Block, outer: Mapping[SSAValue, Hashable]) -> int:
 def _parts(op: Operation) -> tuple[Hashable, ...]:
     """Name and attributes; result types follow from them and from what is read."""
     attributes = {**op.properties, **op.attributes}
-    return (op.name, tuple(sorted(attributes.items(), key=lambda item: item[0])))
+    return (op.name, tuple((name, _attribute_key(value)) for name, value in sorted(attributes.items())))
+
+
+def _attribute_key(attribute: Attribute) -> Hashable:
+    """Equal for equal bits; weights that a pass has made are another array in each run."""
+    if isinstance(attribute, WeightsAttr) and attribute.place is None:
+        return (attribute.type, attribute.digest())
+    return attribute_key(attribute)
