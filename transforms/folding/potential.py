@@ -18,6 +18,7 @@ from onnxloom.dialects.onnx.annotations import POTENTIAL
 from onnxloom.dialects.onnx.attributes import ints_value
 from onnxloom.dialects.onnx.constant import constant_attr, constant_value
 from onnxloom.dialects.onnx.narrow import is_array, is_int_attr
+from onnxloom.transforms.folding.fold_op import opted_out
 from onnxloom.transforms.folding.folding import Fold, Folding, is_constant
 from onnxloom.transforms.folding.numpy_op import Array
 
@@ -104,6 +105,8 @@ def take_effect(module: ModuleOp, folding: Folding) -> None:
 def ripe(op: Operation) -> Fold | None:
     """The value kept aside, if nothing that it waits for is missing."""
     potential = potential_of(op)
-    if potential is None or not all(is_constant(op.operands[index]) for index in potential.missing):
+    if potential is None or opted_out(op) is not None:
+        return None
+    if not all(is_constant(op.operands[index]) for index in potential.missing):
         return None
     return Fold(potential.values, what="potential constant")

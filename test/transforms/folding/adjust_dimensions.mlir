@@ -142,6 +142,6 @@ func.func @opted_out(%x: tensor<3xf32>, %y: tensor<3x1xf32>) -> (tensor<3xf32>, 
   %none = "onnx.NoValue"() {value} : () -> none
   %t = onnx.Constant dense<3> : tensor<1xi64>
   %0 = "onnx.Reshape"(%x, %t) {onnxloom.do_not_fold} : (tensor<3xf32>, tensor<1xi64>) -> tensor<3xf32>
-  %1 = "onnx.Squeeze"(%y, %none) {onnxloom.keep} : (tensor<3x1xf32>, none) -> tensor<3xf32>
+  %1 = "onnx.Squeeze"(%y, %none) {onnxloom.do_not_fold} : (tensor<3x1xf32>, none) -> tensor<3xf32>
   onnx.Return %0, %1 : tensor<3xf32>, tensor<3xf32>
 }

@@ -41,6 +41,9 @@ SQUEEZE = """
   %0 = "onnx.Squeeze"(%x, %none) : (tensor<3x1xf32>, none) -> tensor<3xf32>"""
 COMPUTED = '%0 = "onnx.Unsqueeze"(%x, %a) : (tensor<3xf32>, tensor<1xi64>) -> tensor<3x1xf32>'
 UNRANKED = '%0 = "onnx.Flatten"(%x) {axis = 1 : si64} : (tensor<3x4xf32>) -> tensor<*xf32>'
+UNINFERRED = """
+  %a = "onnx.Relu"(%x) : (tensor<3x4xf32>) -> tensor<*xf32>
+  %0 = "onnx.Flatten"(%a) {axis = 1 : si64} : (tensor<*xf32>) -> tensor<3x4xf32>"""
 SAME = '%0 = "onnx.Flatten"(%x) {axis = 1 : si64} : (tensor<3x4xf32>) -> tensor<3x4xf32>'
 OPEN = '%0 = "onnx.Flatten"(%x) {axis = 1 : si64} : (tensor<3x4xf32>) -> tensor<?x?xf32>'
 ONES = """
@@ -54,6 +57,7 @@ ONES = """
         ("%x: tensor<3x1xf32>", SQUEEZE, "tensor<3xf32>"),
         ("%x: tensor<3xf32>, %a: tensor<1xi64>", COMPUTED, "tensor<3x1xf32>"),
         ("%x: tensor<3x4xf32>", UNRANKED, "tensor<*xf32>"),
+        ("%x: tensor<3x4xf32>", UNINFERRED, "tensor<3x4xf32>"),
         ("%x: tensor<3x4xf32>", SAME, "tensor<3x4xf32>"),
         ("%x: tensor<3x4xf32>", OPEN, "tensor<?x?xf32>"),
         ("%x: tensor<3xf32>", ONES, "tensor<1x3xf32>"),

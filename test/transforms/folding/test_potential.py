@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.annotations import OVERRIDABLE, POTENTIAL
+from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, OVERRIDABLE, POTENTIAL
 from onnxloom.dialects.onnx.attributes import ints_value
 from onnxloom.dialects.onnx.constant import constant_attr
 from onnxloom.transforms.folding.folding import Fold
@@ -59,6 +59,8 @@ def test_it_waits_for_what_is_missing():
     assert ripe(op) is None
     op.operands[0] = onnx.make_constant(SEVEN).output
     assert ripe(op) == Fold([SEVEN], what="potential constant")
+    op.attributes[DO_NOT_FOLD] = StringAttr("")
+    assert ripe(op) is None
 
 
 def test_constants_are_known_unless_a_caller_may_override_them():
