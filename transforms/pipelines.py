@@ -24,6 +24,7 @@ from onnxloom.transforms.folding.fold_dimensions import FoldDimensionsPass
 from onnxloom.transforms.folding.replace_empty import ReplaceEmptyPass
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.fusion.plugins import current_registry
+from onnxloom.transforms.ordering.reorder_for_memory import ReorderForMemoryPass
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_text import passes_text
 from onnxloom.transforms.rewriting.cleanup.cleanup_pass import CleanupPass
@@ -128,6 +129,8 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
         yield from folding
         yield _fusion(options.fusion)
         yield rewrite(Stage.AFTER_FUSION)
+    if level >= 3:
+        yield ReorderForMemoryPass()
 
 
 def _folding(options: FoldingOptions) -> list[ModulePass]:

@@ -21,6 +21,7 @@ TRANSFORM_PASSES: Final = {
     "fold-dimensions": "onnxloom.transforms.folding.fold_dimensions:FoldDimensionsPass",
     "replace-empty": "onnxloom.transforms.folding.replace_empty:ReplaceEmptyPass",
     "fold-constants": "onnxloom.transforms.folding.fold_constants:FoldConstantsPass",
+    "decide-by-rank": "onnxloom.transforms.control_flow.decide_by_rank:DecideByRankPass",
     "inline-if": "onnxloom.transforms.control_flow.inline_if:InlineIfPass",
     "unroll-loops": "onnxloom.transforms.control_flow.unroll_loops:UnrollLoopsPass",
     "forward-loop-invariants": (
@@ -29,6 +30,7 @@ TRANSFORM_PASSES: Final = {
     "hoist-loop-invariants": "onnxloom.transforms.control_flow.hoist_loop_invariants:HoistLoopInvariantsPass",
     "rewrite-patterns": "onnxloom.transforms.rewriting.rewrite_pass:RewritePatternsPass",
     "cleanup": "onnxloom.transforms.rewriting.cleanup.cleanup_pass:CleanupPass",
+    "reorder-for-memory": "onnxloom.transforms.ordering.reorder_for_memory:ReorderForMemoryPass",
     "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
     "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
 }
