@@ -64,6 +64,7 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("compiling")
     group.add_argument(
         "-O",
+        "--level",
         dest="opt_level",
         type=int,
         choices=range(4),
