@@ -83,15 +83,16 @@ func.func @expand(%x: tensor<?x3xf32>) -> tensor<1x1x?x3xf32> {
   onnx.Return %0 : tensor<1x1x?x3xf32>
 }
 
-// Negative: Expand that repeats, in front or elsewhere; a dim that may be 1 and is expanded; two dims that
-// a target cannot say.
+// Negative: Expand that repeats, in front or elsewhere; a dim that may be 1 and is expanded; dims that a
+// target cannot say; a rank that is not known.
 // CHECK-LABEL: func.func @expand_stays
 // CHECK: "onnx.Expand"{{.*}}"repeats"
 // CHECK: "onnx.Expand"{{.*}}"inside"
 // CHECK: "onnx.Expand"{{.*}}"may_be_one"
 // CHECK: "onnx.Expand"{{.*}}"two"
 // CHECK: "onnx.Expand"{{.*}}"unranked"
-func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32>, %w: tensor<?x?xf32>, %v: tensor<*xf32>) -> (tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>) {
+// CHECK: "onnx.Expand"{{.*}}"square"
+func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32>, %w: tensor<?x?xf32>, %v: tensor<*xf32>, %n: tensor<?x?xf32> {onnx.dim_params = "0:n,1:n"}) -> (tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>, tensor<1x?x?xf32>) {
   %a = onnx.Constant dense<[2, 3]> : tensor<2xi64>
   %b = onnx.Constant dense<[1, 2, 3]> : tensor<3xi64>
   %c = onnx.Constant dense<[1, 5]> : tensor<2xi64>
@@ -101,7 +102,8 @@ func.func @expand_stays(%x: tensor<3xf32>, %y: tensor<1x3xf32>, %z: tensor<?xf32
   %2 = "onnx.Expand"(%z, %c) {onnx_node_name = "may_be_one"} : (tensor<?xf32>, tensor<2xi64>) -> tensor<1x?xf32>
   %3 = "onnx.Expand"(%w, %d) {onnx_node_name = "two"} : (tensor<?x?xf32>, tensor<3xi64>) -> tensor<1x?x?xf32>
   %4 = "onnx.Expand"(%v, %a) {onnx_node_name = "unranked"} : (tensor<*xf32>, tensor<2xi64>) -> tensor<1x3xf32>
-  onnx.Return %0, %1, %2, %3, %4 : tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>
+  %5 = "onnx.Expand"(%n, %d) {onnx_node_name = "square"} : (tensor<?x?xf32>, tensor<3xi64>) -> tensor<1x?x?xf32>
+  onnx.Return %0, %1, %2, %3, %4, %5 : tensor<2x3xf32>, tensor<1x2x3xf32>, tensor<1x?xf32>, tensor<1x?x?xf32>, tensor<1x3xf32>, tensor<1x?x?xf32>
 }
 
 // Positive: Squeeze of whatever is 1, and Unsqueeze by axes that are no constant, where shapes are known.
