@@ -32,6 +32,18 @@ func.func @computed(%x: tensor<?x768xf32>) -> (tensor<?x12x64xf32>, tensor<12x?x
   onnx.Return %0, %1 : tensor<?x12x64xf32>, tensor<12x?x64xf32>
 }
 
+// Positive: allowzero says nothing where no dim is 0.
+// CHECK-LABEL: func.func @allowzero
+// CHECK-NEXT: onnx.Constant dense<[12, -1]> : tensor<2xi64>
+// CHECK-NEXT: "onnx.Reshape"{{.*}} : (tensor<?x12xf32>, tensor<2xi64>) -> tensor<12x?xf32>
+func.func @allowzero(%x: tensor<?x12xf32>) -> tensor<12x?xf32> {
+  %b = "onnx.Shape"(%x) {start = 0 : si64, end = 1 : si64} : (tensor<?x12xf32>) -> tensor<1xi64>
+  %n = onnx.Constant dense<12> : tensor<1xi64>
+  %t = "onnx.Concat"(%n, %b) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %0 = "onnx.Reshape"(%x, %t) {allowzero = 1 : si64} : (tensor<?x12xf32>, tensor<2xi64>) -> tensor<12x?xf32>
+  onnx.Return %0 : tensor<12x?xf32>
+}
+
 // Positive: a -1 of the target's own stays beside a dim that is copied, also where the copy may be 0.
 // CHECK-LABEL: func.func @own_minus_one
 // CHECK-NEXT: onnx.Constant dense<[0, -1]> : tensor<2xi64>
