@@ -1,6 +1,7 @@
 """Max(x, 0) -> Relu(x)
 
-Of two operands, the zero a scalar without a sign that does not raise the rank. Integers need opset 14.
+Of two operands, the zero a scalar without a sign that does not raise the rank. Integers need opset 14. The
+sign of a zero may change: which of 0.0 and -0.0 is the larger one, the standard does not say.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from onnxloom.transforms.rewriting.declarative import (
     op,
     pattern,
 )
+from onnxloom.transforms.rewriting.pattern import Numerics
 
 
 class MaxReluPattern(DeclarativePattern):
+    numerics = Numerics.TOLERANCE
     config = MatcherConfig(rtol=0)  # Max(x, -0.0) is not Relu
 
     @pattern
