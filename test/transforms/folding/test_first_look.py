@@ -72,6 +72,9 @@ FLATTEN = '%0 = "onnx.Flatten"(%x) {axis = 1 : si64} : (tensor<3x4x5xf32>) -> te
 RESHAPE = """
   %t = onnx.Constant dense<[4, 3]> : tensor<2xi64>
   %0 = "onnx.Reshape"(%x, %t) : (tensor<3x4xf32>, tensor<2xi64>) -> tensor<4x3xf32>"""
+AXES = """
+  %t = onnx.Constant dense<1> : tensor<1xi64>
+  %0 = "onnx.Squeeze"(%x, %t) : (tensor<3x1x4xf32>, tensor<1xi64>) -> tensor<3x4xf32>"""
 RELU = '%0 = "onnx.Relu"(%x) : (tensor<3xf32>) -> tensor<3xf32>'
 
 
@@ -80,6 +83,7 @@ RELU = '%0 = "onnx.Relu"(%x) : (tensor<3xf32>) -> tensor<3xf32>'
     [
         ("%x: tensor<3x4x5xf32>", FLATTEN, "tensor<3x20xf32>"),
         ("%x: tensor<3x4xf32>", RESHAPE, "tensor<4x3xf32>"),
+        ("%x: tensor<3x1x4xf32>", AXES, "tensor<3x4xf32>"),
         ("%x: tensor<3xf32>", RELU, "tensor<3xf32>"),
     ],
 )
