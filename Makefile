@@ -19,7 +19,7 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test conformance check lint format models lit fuzz-passes fuzz-compiled clean
+.PHONY: help setup demo test conformance check lint format models lit fuzz-passes fuzz-compiled mutate clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
@@ -28,6 +28,7 @@ help:
 	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
 	@echo 'make fuzz-passes    20,000 random graphs through each pass alone (SEED=0 COUNT=20000)'
 	@echo 'make fuzz-compiled  1,000 random graphs through the compiled pipeline (SEED=0 COUNT=1000)'
+	@echo 'make mutate  take every guard of passes, patterns and kinds away once; tests must notice (ONLY="path ...")'
 	@echo 'make format  let ruff format the code'
 	@echo 'make models  fetch all real models into $(MODELS)'
 	@echo "make lit     run the .mlir tests with lit's own runner"
@@ -73,6 +74,10 @@ fuzz-passes: $(READY)
 
 fuzz-compiled: $(READY)
 	$(BIN)/python test/random/hunt.py compiled --seed $(SEED) --count $(or $(COUNT),1000) --jobs $(JOBS)
+
+# Goes on where it was stopped; what is known is in build/mutation.jsonl.
+mutate: $(READY)
+	$(BIN)/python -m onnxloom.tools.testing.mutation --jobs $(JOBS) $(ONLY)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,0 +1,156 @@
+"""Guards are taken away in a fork, and only a test that looks at them notices."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnxloom.tools.testing.mutation import equivalents, results, runner
+from onnxloom.tools.testing.mutation import tests_of as by_place
+from onnxloom.tools.testing.mutation.guards import Guard, find_guards
+from onnxloom.tools.testing.mutation.mutants import NotLoaded, take_away
+
+RULE = """
+import functools
+
+def Miss(reason):
+    return reason
+
+def wrapped(function):
+    @functools.wraps(function)
+    def outer(x):
+        return function(x)
+    return outer
+
+@wrapped
+def match(x):
+    limit = 3
+    def inner():
+        return limit
+    if x is None:
+        return Miss("none")
+    if x > inner():
+        return Miss("large")
+    return "ok"
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with one rule, loaded as `mutated_rule`."""
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "test" / "rules").mkdir(parents=True)
+    file = tmp_path / "rules" / "rule.py"
+    file.write_text(RULE)
+    spec = importlib.util.spec_from_file_location("mutated_rule", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["mutated_rule"] = module
+    spec.loader.exec_module(module)
+    return tmp_path
+
+
+def guards(root: Path) -> list[Guard]:
+    return find_guards((root / "rules" / "rule.py").read_text(), "rules/rule.py")
+
+
+def write_test(root: Path, body: str) -> list[list[Path]]:
+    (root / "test" / "rules" / "test_rule.py").write_text(
+        f"import mutated_rule\ndef test_it():\n    {body}\n"
+    )
+    return by_place.tests_of("rules/rule.py", root)
+
+
+def outcome(root: Path, guard: Guard, stages: list[list[Path]]) -> str:
+    return runner.outcome_of(guard, stages, root, timeout=60)
+
+
+def test_a_guard_that_a_test_looks_at_is_noticed(root: Path) -> None:
+    stages = write_test(root, "assert mutated_rule.match(4) == 'large'")
+    none, large = guards(root)
+    assert runner.passes(stages[0], root, timeout=60)
+    assert outcome(root, large, stages) == runner.NOTICED
+    assert outcome(root, none, stages) == runner.UNNOTICED
+
+
+def test_a_run_that_never_ends_is_noticed(root: Path) -> None:
+    stages = write_test(root, "while mutated_rule.match(4) != 'large': pass")
+    _, large = guards(root)
+    assert runner.outcome_of(large, stages, root, timeout=5) == runner.NOTICED
+
+
+def test_this_process_keeps_its_guards(root: Path) -> None:
+    outcome(root, guards(root)[0], write_test(root, "assert mutated_rule.match(None) == 'none'"))
+    assert sys.modules["mutated_rule"].match(None) == "none"
+
+
+def test_a_file_without_tests_is_said_so(root: Path) -> None:
+    assert outcome(root, guards(root)[0], by_place.tests_of("rules/rule.py", root)) == runner.NO_TESTS
+
+
+def test_failing_tests_say_nothing(root: Path) -> None:
+    assert not runner.passes(write_test(root, "assert False")[0], root, timeout=60)
+
+
+def test_a_guard_of_a_file_that_is_not_loaded(root: Path) -> None:
+    (root / "rules" / "other.py").write_text(RULE)
+    guard = find_guards(RULE, "rules/other.py")[0]
+    with pytest.raises(NotLoaded):
+        take_away(guard, root)
+
+
+def test_decorated_functions_and_closures_are_exchanged(root: Path) -> None:
+    def changed() -> int:
+        take_away(guards(root)[1], root)
+        return 0 if sys.modules["mutated_rule"].match(4) == "ok" else 1
+
+    assert runner.in_fork(changed, 60) == 0
+
+
+def test_the_closest_tests_come_first(tmp_path: Path) -> None:
+    folder = tmp_path / "test" / "a"
+    folder.mkdir(parents=True)
+    for name in ("b.mlir", "b_more.mlir", "test_b.py", "c.mlir", "readme.txt"):
+        (folder / name).touch()
+    (tmp_path / "test" / "test_far.py").write_text("import onnxloom.a.b\n")
+    stages = by_place.tests_of("a/b.py", tmp_path)
+    assert [[file.name for file in stage] for stage in stages] == [
+        ["b.mlir", "b_more.mlir", "test_b.py"], ["test_far.py"], ["c.mlir"],
+    ]  # fmt: skip
+
+
+def test_results_are_kept_until_something_changes(tmp_path: Path) -> None:
+    guard, state, source = Guard("a.py", 1, "x", "f"), tmp_path / "s.jsonl", tmp_path / "a.py"
+    source.write_text("one")
+    stamp = results.stamp_of(source, [])
+    results.append(state, guard, stamp, runner.UNNOTICED, 1.0)
+    results.append(state, guard, stamp, runner.NOTICED, 1.0)
+    assert results.load(state)[guard.key].outcome == runner.NOTICED
+    source.write_text("two")
+    assert results.stamp_of(source, []) != stamp
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a.py: x\n", "no proof"),
+        ("  proof\n", "proof of nothing"),
+        ("a: x\n  p\na: x\n  q\n", "already"),
+    ],
+)
+def test_an_equivalent_needs_one_proof(text: str, message: str) -> None:
+    with pytest.raises(equivalents.EquivalentsError, match=message):
+        equivalents.read_equivalents(text)
+
+
+def test_equivalents_have_proofs_and_are_guards_that_are_there() -> None:
+    command: Any = __import__("onnxloom.tools.testing.mutation.__main__", fromlist=["all_guards"])
+    all_guards: Callable[[Any], list[Guard]] = command.all_guards
+    proofs = equivalents.read_equivalents(equivalents.FILE.read_text(encoding="utf-8"))
+    assert set(proofs) <= {guard.key for guard in all_guards(())}
