@@ -183,6 +183,33 @@ def test_strings_sequences_and_host_steps(run: Run, tmp_path: Path) -> None:
     assert "(1 op)" in out
 
 
+def test_kernels_that_are_right_alone_are_not_blamed(
+    run: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxloom.tools.bisecting.find.find_wrong_kernel", lambda *_: None)
+    code, out, _ = run("bisect", model, "--load-plugin", INPUTS / "wrong_kernel.py")
+    assert code == 1
+    assert "each kernel alone is right\nthe compiled model as a whole is not: output y: element" in out
+    assert out.endswith("no smaller model shows it: the model itself is the case to report\n")
+
+
+def test_a_pass_that_fails_is_told(run: Run, model: Path, tmp_path: Path) -> None:
+    text = (INPUTS / "wrong_pass.py").read_text().replace("if old is None or old.parent is None:", "if old:")
+    text = text.replace("            return\n", "            raise RuntimeError('no')\n")
+    (tmp_path / "failing.py").write_text(text)
+    passes = "shape-inference,planted-abs,fuse-ops"
+    code, out, _ = run("bisect", model, "--load-plugin", "failing.py", "--passes", passes)
+    assert code == 0
+    assert "a pass failed and was left out: planted-abs: RuntimeError: no\n" in out
+
+
+def test_a_model_that_is_random_is_refused(run: Run, tmp_path: Path) -> None:
+    onnx.save(model_of("agraph () => (float[3] y) { y = RandomNormal <shape = [3]> () }"), "m.onnx")
+    code, _, err = run("bisect", "m.onnx")
+    assert code == 1
+    assert "is random: each run gives something else" in err
+
+
 def test_usage_errors(run: Run, model: Path) -> None:
     code, _, err = run("bisect", model, "-o", "r.txt")
     assert (code, err) == (2, "onnxloom: error: -o r.txt: expected a name that ends with .onnx or .mlir\n")

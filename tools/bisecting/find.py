@@ -14,7 +14,7 @@ from onnxloom.testing.tolerance import Tolerance
 from onnxloom.tools.bisecting.kernels import WrongKernel, find_wrong_kernel
 from onnxloom.tools.bisecting.reduce import Reduced, Shows, as_read_again, reduce_op, reduce_rewrite
 from onnxloom.tools.bisecting.rewrites import Judge, WrongStep, find_wrong_rewrite
-from onnxloom.tools.bisecting.trials import Trials
+from onnxloom.tools.bisecting.trials import Trial, Trials
 from onnxloom.tools.bisecting.window import replaced_titles
 from onnxloom.tools.failures import UsageError
 from onnxloom.tools.numerics.subject import Subject
@@ -51,12 +51,14 @@ def find_fault(
     trials = trials_of(subject, passes)
     judge = Judge.of(subject.module, subject.feeds, tolerance)
     search = find_wrong_rewrite(subject.module, trials, judge)
-    if search.wrong is not None:
-        step = search.wrong
-        shows = _shows_on_host(trials, tolerance, suffix)
-        reduced = reduce_rewrite(step.before, step.after, subject.feeds, shows)
-        return Finding(search.rewrites, _of_step(step, search.rewrites), step=step, reduced=reduced)
-    return _behind_the_passes(subject, search.optimized, search.rewrites, judge, trials, suffix)
+    left_out = tuple(f"a pass failed and was left out: {failed}" for failed in search.full.failed)
+    if search.wrong is None:
+        found = _behind_the_passes(subject, search.full, judge, trials, suffix)
+        return replace(found, lines=(*left_out, *found.lines))
+    step, rewrites = search.wrong, len(search.full.rewrites)
+    shows = _shows_on_host(trials, tolerance, suffix)
+    reduced = reduce_rewrite(step.before, step.after, subject.feeds, shows)
+    return Finding(rewrites, (*left_out, *_of_step(step, rewrites)), step=step, reduced=reduced)
 
 
 def trials_of(subject: Subject, passes: str | None) -> Trials:
@@ -70,16 +72,15 @@ def trials_of(subject: Subject, passes: str | None) -> Trials:
         raise UsageError(f"--passes: {error}") from None
 
 
-def _behind_the_passes(
-    subject: Subject, optimized: ModuleOp, rewrites: int, judge: Judge, trials: Trials, suffix: str
-) -> Finding:
+def _behind_the_passes(subject: Subject, full: Trial, judge: Judge, trials: Trials, suffix: str) -> Finding:
     """The passes are right: is what was compiled?"""
     options = replace(subject.options, opt_level=0)
-    fault = _fault_compiled(judge, optimized, subject.feeds, options)
+    fault = _fault_compiled(judge, full.module, subject.feeds, options)
+    rewrites = len(full.rewrites)
     right = f"all passes are right: {rewrites} rewrites"
     if not fault:
         return Finding(rewrites, (right, "the compiled model is right, too"), is_right=True)
-    kernel = find_wrong_kernel(optimized, subject.feeds, judge.tolerance, options)
+    kernel = find_wrong_kernel(full.module, subject.feeds, judge.tolerance, options)
     if kernel is None:
         lines = (right, "each kernel alone is right", f"the compiled model as a whole is not: {fault}")
         return Finding(rewrites, lines)

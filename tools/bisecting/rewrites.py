@@ -15,7 +15,7 @@ from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.testing.difference import differences
 from onnxloom.testing.tolerance import Tolerance
 from onnxloom.tools.bisecting.search import first_wrong
-from onnxloom.tools.bisecting.trials import Trials
+from onnxloom.tools.bisecting.trials import Trial, Trials
 from onnxloom.transforms.describe import describe
 
 
@@ -76,9 +76,8 @@ class WrongStep:
 class RewriteSearch:
     """What a search over the rewrites found."""
 
-    rewrites: int
-    """How many the whole pipeline does."""
-    optimized: ModuleOp
+    full: Trial
+    """The whole pipeline."""
     wrong: WrongStep | None
 
 
@@ -87,13 +86,13 @@ def find_wrong_rewrite(module: ModuleOp, trials: Trials, judge: Judge) -> Rewrit
     full = trials.run(module)
     total = len(full.rewrites)
     if not judge.fault(full.module):
-        return RewriteSearch(total, full.module, None)
+        return RewriteSearch(full, None)
 
     def is_wrong(limit: int) -> bool:
         return bool(judge.fault(trials.run(module, limit).module))
 
     number = 0 if is_wrong(0) else first_wrong(0, total, is_wrong)
-    return RewriteSearch(total, full.module, _wrong_step(module, trials, judge, number))
+    return RewriteSearch(full, _wrong_step(module, trials, judge, number))
 
 
 def _wrong_step(module: ModuleOp, trials: Trials, judge: Judge, number: int) -> WrongStep:

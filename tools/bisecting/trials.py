@@ -27,6 +27,8 @@ class Trial:
     """(pass, what) of those that were done."""
     steps: tuple[ModulePass, ...]
     """The passes that were run, one entry per sweep, without those that failed or had nothing to do."""
+    failed: tuple[str, ...] = ()
+    """The passes that failed and were left out, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,11 @@ class Trials:
         copy = module.clone()
         with _as_compiling(), limit_rewrites(limit) as log:
             report = run_pipeline(copy, make_context(), self.passes, skip=self.skip)
-        return Trial(copy, tuple(log.taken), tuple(run.step for run in report.runs if _has_run(run)))
+        steps = tuple(run.step for run in report.runs if _has_run(run))
+        failed = tuple(
+            f"{run.step.name}: {run.error}" for run in report.runs if run.outcome is Outcome.FAILED
+        )
+        return Trial(copy, tuple(log.taken), steps, failed)
 
     @staticmethod
     def repeat(module: ModuleOp, steps: Sequence[ModulePass], limit: int | None) -> Trial:
