@@ -69,7 +69,10 @@ def leaf_problem(
     if is_none(value):
         return None if tensor.may_be_absent else "{0}: {2} has no such input"
     if tensor.accepts is Scalar:
-        return _scalar_problem(graph, value, op)
+        problem = _scalar_problem(graph, value, op)
+        if problem is None and graph.constant_scalar(value, broadcast=True) is None:
+            return "{0}: {1} is constant, but not a number that is known yet"
+        return problem
     if tensor.accepts is Ints:
         return None if graph.constant_ints(value) is not None else "{0} is {1}; expected constant integers"
     if tensor.accepts is Constant:

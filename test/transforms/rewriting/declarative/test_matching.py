@@ -439,6 +439,16 @@ def test_parameters_that_must_be_constants(text: str, reason: str):
     assert reason in decline_reason(text, Kinds)
 
 
+def test_a_constant_that_is_not_computed_yet_is_no_scalar():
+    """Nothing computes it here; a folding pass would."""
+    lines = [AXES, WEIGHT, scalar("%h", "-2.0"), "%k = Neg %h : tensor<f32>"]
+    one = "tensor<2x1xf32>"
+    mean = f"%m = ReduceMean %x %a {{keepdims = 1 : si64}} : {one}"
+    ends = (f"%n = Neg %m : {one}", f"%s = Mul %n %k : {one}", f"%y = Add %s %w : {one}")
+    reason = decline_reason(graph(*lines, mean, *ends, results=one), Kinds)
+    assert "k: onnx.Neg is constant, but not a number that is known yet" in reason
+
+
 def test_constants_written_twice_are_one_value():
     class Both(DeclarativePattern):
         @pattern

@@ -1,0 +1,1 @@
+"""Arithmetic has one spelling each."""
