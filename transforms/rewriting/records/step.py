@@ -55,8 +55,8 @@ class ReplayStep:
         self._placed: dict[Position, Operation] = {}
         self._moved: set[Operation] = set()
         self._readings: list[_Reading] = []
-        self._layouts: list[tuple[Operation, Layout]] = []
-        self._rearranged: list[tuple[Block, RearrangedBlock]] = []
+        self._layouts: dict[Operation, Layout] = {}
+        self._rearranged: dict[Block, RearrangedBlock] = {}
         self._uses: list[tuple[tuple[Use, ...], str]] = []
         self._blocks: dict[str, Block] = {}
         """Blocks that layouts name."""
@@ -69,7 +69,7 @@ class ReplayStep:
             self._read(record)
         self._take_out()
         dropped = self._lay_out()
-        for block, form in self._rearranged:
+        for block, form in self._rearranged.items():
             self._rearrange(block, form)
         self._put_in()
         self._after = Locator(self._module)
@@ -106,9 +106,9 @@ class ReplayStep:
             self._add_layout(self._op(relaid.was, relaid.name), relaid.regions)
         for form in record.rearranged:
             block = self._before.block(block_path(form.was))
-            if any(block is other for other, _ in self._rearranged):
+            if block in self._rearranged:
                 raise PassError(f"the arguments of block {form.was} are given twice")
-            self._rearranged.append((block, form))
+            self._rearranged[block] = form
         for old, new in record.renames:
             self._uses.append((tuple(self._value_before(old).uses), new))
             self._look_up(new)
@@ -132,9 +132,9 @@ class ReplayStep:
         return source
 
     def _add_layout(self, op: Operation, regions: Layout) -> None:
-        if any(op is other for other, _ in self._layouts):
+        if op in self._layouts:
             raise PassError(f"the blocks of {op.name} are given twice")
-        self._layouts.append((op, regions))
+        self._layouts[op] = regions
         for form in (form for region in regions for form in region if form.was is not None):
             assert form.was is not None
             if form.was in self._blocks:
@@ -183,7 +183,7 @@ class ReplayStep:
     def _lay_out(self) -> list[Block]:
         """Gives ops their blocks; the blocks that no op has any more."""
         loose: dict[Block, None] = {}
-        for op, _ in self._layouts:
+        for op in self._layouts:
             for region in op.regions:
                 for block in list(region.blocks):
                     region.detach_block(block)
@@ -192,7 +192,7 @@ class ReplayStep:
             if block.parent is not None:
                 block.parent.detach_block(block)
                 loose[block] = None
-        for op, regions in self._layouts:
+        for op, regions in self._layouts.items():
             while op.regions:
                 op.detach_region(len(op.regions) - 1)
             for forms in regions:

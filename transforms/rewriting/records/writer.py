@@ -42,6 +42,11 @@ class RecordWriter:
         self._removed = dict.fromkeys(difference.removed)
         self._added = dict.fromkeys(difference.added)
         self._renames = dict(difference.renames)
+        self._renamed: dict[Operation | Block, list[Key]] = {}
+        """What the renamed values belong to -> their keys."""
+
+        for key in self._renames:
+            self._renamed.setdefault(key[0], []).append(key)
         self._weights: dict[WeightsAttr, str] | None = None
 
     def records(self, name: str, applied: Sequence[AppliedMatch]) -> list[RewriteRecord]:
@@ -53,9 +58,9 @@ class RecordWriter:
     def _of_match(self, match: AppliedMatch) -> RewriteRecord | None:
         removed = [op for op in match.matched if op is not None and op in self._removed]
         added = self._with_inner([op for op in match.added if op in self._added])
-        owners: set[Operation | Block] = {op for op in match.matched if op is not None}
-        owners.update(value.owner for value in match.renames)
-        renames = [key for key in self._renames if key[0] in owners]
+        owners: dict[Operation | Block, None] = {op: None for op in match.matched if op is not None}
+        owners.update({value.owner: None for value in match.renames})
+        renames = [key for owner in owners for key in self._renamed.get(owner, ()) if key in self._renames]
         if not (removed or added or renames):
             return None
         return replace(
@@ -109,9 +114,8 @@ class RecordWriter:
         )
 
     def _with_inner(self, ops: Iterable[Operation]) -> list[Operation]:
-        """The ops and what is new inside them, in the order of the module."""
-        inside = {inner for op in ops for inner in op.walk()}
-        return [op for op in self._added if op in inside] if inside else []
+        """The ops and what is new inside them, each before what it holds."""
+        return list(dict.fromkeys(inner for op in ops for inner in op.walk() if inner in self._added))
 
     # Places
 
