@@ -29,6 +29,7 @@ class SessionOptions:
         graph_optimization_level: GraphOptimizationLevel | int = GraphOptimizationLevel.ORT_ENABLE_ALL,
         skip_passes: Sequence[str] = (),
         strict: bool = False,
+        constant_folding: bool = True,
     ) -> None:
         self.intra_op_num_threads = intra_op_num_threads
         """0: as many as are worth it. Kernels run in the calling thread."""
@@ -37,6 +38,8 @@ class SessionOptions:
         """Names of passes to leave out."""
         self.strict = strict
         """Whether a pass that fails is an error; else a warning says so, and the others go on."""
+        self.constant_folding = constant_folding
+        """Whether what constants decide is computed before the model runs."""
 
     @property
     def opt_level(self) -> int:
@@ -74,6 +77,7 @@ class InferenceSession:
                 opt_level=options.opt_level,
                 skip_passes=tuple(options.skip_passes),
                 strict=options.strict,
+                fold=options.constant_folding,
             ),
         )
 
