@@ -14,6 +14,7 @@ from typing import Final
 
 from xdsl.passes import ModulePass
 
+from onnxloom.transforms.control_flow.decide_by_rank import DecideByRankPass
 from onnxloom.transforms.control_flow.forward_loop_invariants import ForwardLoopInvariantsPass
 from onnxloom.transforms.control_flow.hoist_loop_invariants import HoistLoopInvariantsPass
 from onnxloom.transforms.control_flow.inline_if import InlineIfPass
@@ -111,6 +112,8 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
     yield FixedPointPass(
         passes_text(
             [
+                # Runs that fail may fail elsewhere: not exact in what they say.
+                *([DecideByRankPass()] if level >= 2 else []),
                 InlineIfPass(),
                 ForwardLoopInvariantsPass(),
                 UnrollLoopsPass(),
