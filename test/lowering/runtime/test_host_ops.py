@@ -417,3 +417,22 @@ def test_erf_of_doubles_has_their_precision() -> None:
     x = np.array([0.1, 0.5, 1.3, -2.2])
     np.testing.assert_array_equal(run("Erf", x), [math.erf(v) for v in x])
     assert run("Erf", x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_log_softmax(axis: int) -> None:
+    check("LogSoftmax", [f32(3, 4, 5) * 100], axis=axis)
+
+
+def test_log_softmax_of_a_probability_that_is_rounded_to_zero() -> None:
+    node = helper.make_node("LogSoftmax", ["x"], ["y"])
+    (y,) = evaluate(node, [np.array([1000, 0], np.float32)])
+    assert y.tolist() == [0, -1000]
+    (y,) = evaluate(node, [np.array([0, 12], np.float16)])
+    assert y.dtype == np.float16
+    np.testing.assert_array_equal(y, np.array([-12, -6.144e-06], np.float16))
+
+
+def test_log_softmax_of_nothing() -> None:
+    node = helper.make_node("LogSoftmax", ["x"], ["y"])
+    assert evaluate(node, [f32(0, 3)])[0].shape == (0, 3)
