@@ -1,6 +1,7 @@
 """Weights of linear ops take over what stands before or behind the op.
 
-All of it is computed in 64-bit floats and rounded once; weights that somebody else reads stay as they are.
+All of it is computed in 64-bit floats and rounded once; weights that somebody else reads stay as they are (a
+second one would take as much memory again).
 
 | module | answers |
 |---|---|

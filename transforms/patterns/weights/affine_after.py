@@ -1,7 +1,7 @@
 """affine(Linear(x, W, b)) -> Linear(x, s * W, s * b + t), s and t per channel of the result.
 
 The base of the patterns of one linear op and one of BatchNormalization, Mul and Add behind it, which is
-the only reader of the result. Weight and bias, as far as they change, are constants nobody else reads.
+the only reader of the result. What changes is constant, and nobody else reads the weight.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.weights.affine import Affine, affine_of
 from onnxloom.transforms.patterns.weights.linear import (
     Linear,
+    bias_of,
     linear_of,
-    own_bias,
     own_constant,
     replaced,
     rounded,
@@ -90,7 +90,7 @@ class AffineAfter(PatternOptimization, abstract=True):
 def _folded(graph: GraphIndex, linear: Linear, affine: Affine) -> Folded | Miss:
     dtype = graph.dtype(linear.weight)
     assert dtype is not None
-    before = own_bias(graph, linear)
+    before = bias_of(graph, linear)
     if isinstance(before, Miss):
         return before
     weight: Array | None | Miss = None

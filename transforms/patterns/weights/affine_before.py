@@ -2,7 +2,7 @@
 
 The base of the patterns of a Conv and one of BatchNormalization, Mul and Add before it, which only the
 Conv reads. Where something is added (t is not 0), the Conv must not pad: padding is zeros, which were not
-shifted. Weight and bias are constants nobody else reads.
+shifted. Weight and bias are constants, and nobody else reads the weight.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from onnxloom.transforms.patterns.operands import static_dim
 from onnxloom.transforms.patterns.weights.affine import Affine, affine_of
 from onnxloom.transforms.patterns.weights.linear import (
     Linear,
+    bias_of,
     linear_of,
-    own_bias,
     own_constant,
     replaced,
     rounded,
@@ -113,7 +113,7 @@ def _folded(graph: GraphIndex, linear: Linear, affine: Affine, data: SSAValue) -
             return new_weight
     if affine.shift is None:
         return _Folded(data, new_weight, None)
-    before = own_bias(graph, linear)
+    before = bias_of(graph, linear)
     if isinstance(before, Miss):
         return before
     shifts = (wide * _of_inputs(linear, affine.shift)).reshape(linear.channels, -1).sum(axis=1)

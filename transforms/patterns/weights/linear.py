@@ -83,20 +83,23 @@ def own_constant(graph: GraphIndex, op: Operation, value: SSAValue) -> Array | M
     """The array of a constant that only `op` reads, and reads once."""
     array = graph.constant(value)
     if array is None:
-        return no_match(op, "a weight or bias is not constant")
+        return no_match(op, "the weight is not constant")
     readers = [use.operation for use in value.uses if use.operation.parent is not None]
     if readers != [op]:
-        return no_match(op, "something else reads the weight or bias too")
+        return no_match(op, "something else reads the weight too")
     return array
 
 
-def own_bias(graph: GraphIndex, linear: Linear) -> Array | None | Miss:
-    """What is added per channel, in 64-bit floats; None where nothing is."""
+def bias_of(graph: GraphIndex, linear: Linear) -> Array | None | Miss:
+    """What is added per channel, in 64-bit floats; None where nothing is.
+
+    Something else may read it too: equal ones are merged, and a new one costs next to nothing.
+    """
     if linear.bias is None:
         return None
-    array = own_constant(graph, linear.op, linear.bias)
-    if isinstance(array, Miss):
-        return array
+    array = graph.constant(linear.bias)
+    if array is None:
+        return no_match(linear.op, "the bias is not constant")
     numbers = per_channel(array, linear.rank, linear.axis, linear.channels) if linear.rank == 2 else array
     if numbers is None or numbers.shape != (linear.channels,):
         return no_match(linear.op, "the bias is not one number per channel")

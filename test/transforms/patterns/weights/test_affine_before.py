@@ -133,16 +133,26 @@ def test_an_input_that_is_something_else() -> None:
 
 def test_weights_that_somebody_else_reads() -> None:
     module = model(MUL + conv(), f"{RESULT}, {WEIGHT}", "%y, %w")
-    assert "something else reads the weight or bias too" in decline_reason(module, MulConvPattern)
+    assert "something else reads the weight too" in decline_reason(module, MulConvPattern)
+
+
+def test_a_bias_that_somebody_else_reads_is_changed_for_the_conv() -> None:
     module = model(ADD + conv(), f"{RESULT}, {tensor([6])}", "%y, %b")
-    assert "something else reads the weight or bias too" in decline_reason(module, AddConvPattern)
+    assert computing(check_pattern(module, AddConvPattern, FEEDS, times=1)) == ["Conv"]
+
+
+def test_a_bias_that_is_computed() -> None:
+    text = conv()
+    first, _, rest = text.split("\n", 2)
+    module = model(ADD + first + "\n" + rest, inputs=f"%x: {IMAGE}, %b: {tensor([6])}")
+    assert "the bias is not constant" in decline_reason(module, AddConvPattern)
 
 
 def test_weights_that_are_computed() -> None:
     text = conv()
     without = text[text.index("\n") + 1 :]
     module = model(MUL + without, inputs=f"%x: {IMAGE}, %w: {WEIGHT}")
-    assert "a weight or bias is not constant" in decline_reason(module, MulConvPattern)
+    assert "the weight is not constant" in decline_reason(module, MulConvPattern)
     dynamic = without.replace(WEIGHT, tensor([None, 4, 3, 3]))
     module = model(MUL + dynamic, inputs=f"%x: {IMAGE}, %w: {tensor([None, 4, 3, 3])}")
     assert "the dims of the weight are not known" in decline_reason(module, MulConvPattern)
