@@ -70,7 +70,7 @@ def needed_rank(value: SSAValue, block: Block) -> int | None:
             if needed is not None:
                 return needed - shift
             step = _rank_step(op)
-            if step is not None and use.index == 0:
+            if step is not None:  # what only tells axes is no constant, so it has no step
                 waiting.append((op.results[0], shift + step))
     return None
 
