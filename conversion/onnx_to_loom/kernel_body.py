@@ -184,6 +184,23 @@ class KernelBody:
         self.builder.insert(op)
         return op.results
 
+    def repeat(
+        self,
+        init: Sequence[Scalar],
+        condition: Callable[[Sequence[Scalar]], Scalar],
+        step: Callable[[Sequence[Scalar]], Sequence[Scalar]],
+    ) -> Sequence[Scalar]:
+        """`while condition(acc): acc = step(acc)`; gives the last `acc`."""
+        before, after = (Block(arg_types=[v.type for v in init]) for _ in range(2))
+        with self._inside(before):
+            holds = condition(before.args)
+            self.builder.insert(scf.ConditionOp(holds, *before.args))
+        with self._inside(after):
+            self.builder.insert(scf.YieldOp(*step(after.args)))
+        op = scf.WhileOp(list(init), [v.type for v in init], Region(before), Region(after))
+        self.builder.insert(op)
+        return op.results
+
     @contextmanager
     def branch(self, condition: Scalar) -> Generator[tuple[Block, Block]]:
         """An `scf.if` without results; write the two blocks with `inside`."""
