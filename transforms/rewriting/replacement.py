@@ -70,9 +70,7 @@ def _check_ops(ops: Sequence[Operation], replaced: set[Operation], index: GraphI
 def _operands(op: Operation) -> Iterator[SSAValue]:
     """What an op reads from outside, its regions included."""
     yield from op.operands
-    if not op.regions:
-        return
-    inside = set(op.walk())
+    inside = set(op.walk()) if op.regions else set[Operation]()
     for nested in inside:
         for operand in nested.operands:
             owner = operand.owner

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import NoneType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from onnxloom.dialects.onnx import ConstantOp
@@ -51,8 +50,7 @@ class CommonSubexpressions:
 
     def _may_merge(self, op: Operation) -> bool:
         return (
-            bool(op.results)
-            and not op.regions
+            not op.regions
             and not isinstance(op, ConstantOp)
             and not self.index.is_kept(op)
             and is_side_effect_free(op)
@@ -60,7 +58,9 @@ class CommonSubexpressions:
 
     def _key(self, op: Operation, renamed: dict[SSAValue, SSAValue]) -> Hashable:
         operands = tuple(_final(operand, renamed) for operand in op.operands)
-        return (type(op), operands, attributes_key(op), tuple(_kind(result) for result in op.results))
+        # Shapes may be known differently well; an absent result has no element type.
+        elements = tuple(element_type(result.type) for result in op.results)
+        return (type(op), operands, attributes_key(op), elements)
 
     def _still_is(self, op: Operation, key: Hashable, renamed: dict[SSAValue, SSAValue]) -> bool:
         """Whether an op noted earlier is still there and still computes what was noted."""
@@ -74,10 +74,3 @@ def _final(value: SSAValue, renamed: dict[SSAValue, SSAValue]) -> SSAValue:
     while value in renamed:
         value = renamed[value]
     return value
-
-
-def _kind(result: SSAValue) -> Attribute:
-    """What two results must have in common: shapes may be known differently well."""
-    if isinstance(result.type, NoneType):
-        return result.type
-    return element_type(result.type) or result.type

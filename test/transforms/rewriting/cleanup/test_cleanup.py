@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rewriting import T, body, function, op_of, ops, text_of, value
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import FOLDED, KEEP, OVERRIDABLE
@@ -62,6 +63,7 @@ def twice(op: str, first: str = "", second: str = "") -> tuple[str, str]:
         twice("Elu", "<{alpha = 0x7fc00000 : f32}>", "<{alpha = 0.0 : f32}>"),
         twice("Softmax", "<{axis = 0 : si64}>", "<{axis = 1 : si64}>"),
         twice("Neg", '{"onnxloom.keep"}'),
+        twice("Neg", '{"onnxloom.keep"}', '{"onnxloom.keep"}'),
         twice("Neg", "", '{"onnxloom.keep"}'),
         twice("Neg", '{"onnxloom.do_not_fold"}'),
     ],
@@ -296,6 +298,21 @@ def test_an_op_with_one_result_read_stays():
     topk = f'%a, %b = "onnx.TopK"(%x, %k) : ({T}, tensor<1xi64>) -> ({T}, tensor<4x4xi64>)'
     module = function("%k = onnx.Constant dense<4> : tensor<1xi64>", topk, "y = Exp a")
     assert cleaned(module) == {}
+
+
+def test_an_op_with_two_dead_results_is_counted_once():
+    topk = f'%b, %c = "onnx.TopK"(%a, %k) : ({T}, tensor<1xi64>) -> ({T}, tensor<4x4xi64>)'
+    cast = f'%d = "onnx.Cast"(%c) <{{to = 1 : si64}}> : (tensor<4x4xi64>) -> {T}'
+    lines = ["a = Neg x", "%k = onnx.Constant dense<4> : tensor<1xi64>", topk, cast, "e = Abs b", "y = Exp a"]
+    module = function(*lines)
+    assert cleaned(module) == {"dead-ops": 4} and ops(module) == ["Neg", "Exp"]
+
+
+def test_ops_that_may_do_anything_stay():
+    module = function("a = Neg x", "y = Exp x")
+    call = CallOp("g", [value(module, "a")], [value(module, "a").type])
+    body(module).insert_op_before(call, op_of(module, "y"))
+    assert clean_up(module) == {} and ops(module) == ["Neg", "func.call", "Exp"]
 
 
 def test_a_dead_op_with_regions_goes_with_what_only_they_read():
