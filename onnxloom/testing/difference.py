@@ -48,8 +48,6 @@ def difference(name: str, want: Any, got: Any, tolerance: Tolerance = EXACT) -> 
         return _of_maps(name, cast("Mapping[Any, Any]", want), cast("Mapping[Any, Any]", got), tolerance)
     if _kind(want) != _kind(got):
         return Difference(name, f"expected {_kind(want)}, got {_kind(got)}", np.inf, comparable=False)
-    if want is None:
-        return None
     return _of_arrays(name, as_array(want), as_array(got), tolerance)
 
 

@@ -109,12 +109,13 @@ class Rel(Tolerance):
     """At most `x` times the element's magnitude apart.
 
     Elements smaller than the array's median magnitude (cancellation leaves such) are measured by the median:
-    it says what the array's numbers are about, and no outlier moves it. One rounding of the elements' own
-    type is always allowed, and so is a difference of at most `floor`.
+    it says what the array's numbers are about, and no outlier moves it. Also allowed are differences of at
+    most `floor`, and `steps` roundings of the elements' own type, which count for 16-bit floats.
     """
 
     x: float
     floor: float = 0.0
+    steps: int = 1
 
     @property
     def limit(self) -> float:
@@ -127,11 +128,15 @@ class Rel(Tolerance):
         finite = sizes[np.isfinite(sizes) & (sizes > 0)]
         scale = float(np.median(finite)) if finite.size else 0.0
         relative = apart / np.maximum(np.maximum(sizes, scale), np.finfo(np.float64).tiny)
-        allowed = (apart <= self.floor) | (ulps(want, got) <= 1) | (relative <= step_of(want.dtype))
-        return np.where(allowed, 0.0, relative)
+        allowed = (apart <= self.floor) | (ulps(want, got) <= self.steps)
+        return np.where(allowed | (relative <= self.steps * step_of(want.dtype)), 0.0, relative)
 
     def __str__(self) -> str:
         return f"rel {self.x:g}" + (f" (or {self.floor:g})" if self.floor else "")
+
+
+DEFAULT: Final = Rel(1e-3, floor=1e-6, steps=16)
+"""Of whole models, where nobody says: what sums in another order, and good approximations, come to."""
 
 
 def _floats(want: Array, got: Array, errors: Callable[[Array, Array], Array]) -> Array:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 HELP = "compare what a compiled model computes with a reference"
 
 AGAINST = ("reference", "onnxruntime", "O0")
-DEFAULT_TOLERANCE = "rel:1e-3"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +41,8 @@ def add_tolerance_argument(parser: argparse.ArgumentParser) -> None:
     """How far a value may be off."""
     parser.add_argument(
         "--tolerance",
-        default=DEFAULT_TOLERANCE,
         metavar="KIND:X",
-        help=f"exact, abs:X, rel:X or ulp:N (default: {DEFAULT_TOLERANCE})",
+        help="exact, abs:X, rel:X or ulp:N (default: rel:1e-3, or 16 roundings of 16-bit floats)",
     )
 
 
@@ -70,9 +68,11 @@ def run(args: argparse.Namespace) -> int:
 
 def tolerance_of(args: argparse.Namespace) -> Tolerance:
     """Raises UsageError for what is no tolerance."""
-    from onnxloom.testing.tolerance import parse_tolerance
+    from onnxloom.testing.tolerance import DEFAULT, parse_tolerance
     from onnxloom.tools.failures import UsageError
 
+    if args.tolerance is None:
+        return DEFAULT
     try:
         return parse_tolerance(args.tolerance)
     except ValueError as error:

@@ -82,7 +82,11 @@ def test_an_extreme_value_does_not_widen_rel() -> None:
 
 def test_rel_allows_one_rounding_of_a_narrow_type_and_its_floor() -> None:
     want = np.array([1.0], np.float16)
-    assert equal(want, np.nextafter(want, np.float16(2)), Rel(1e-6))
+    next_one = np.nextafter(want, np.float16(2))
+    after_that = np.nextafter(next_one, np.float16(2))
+    assert equal(want, next_one, Rel(1e-6))
+    assert not equal(want, after_that, Rel(1e-6))
+    assert equal(want, after_that, Rel(1e-6, steps=2))
     assert equal(np.zeros(2, F32), np.full(2, 1e-7, F32), Rel(1e-3, floor=1e-6))
     assert not equal(np.zeros(2, F32), np.full(2, 1e-5, F32), Rel(1e-3, floor=1e-6))
 
@@ -129,6 +133,10 @@ def test_kinds_dtypes_and_shapes_must_agree(want: Any, got: Any, reason: str) ->
     found = difference("y", want, got, Abs(1e9))
     assert found is not None
     assert found.reason == reason
+
+
+def test_nothing_equals_nothing() -> None:
+    assert difference("y", None, None) is None
 
 
 def test_elements_of_sequences_and_maps_are_named() -> None:
