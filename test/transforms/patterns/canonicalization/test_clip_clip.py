@@ -106,3 +106,15 @@ def test_declines_zeros_of_different_sign(inner: str, outer: str) -> None:
     model = clips(inner, outer)
     model.graph.initializer.append(standard.numpy_helper.from_array(np.array(-0.0, "f"), "nz"))
     assert "left open" in decline_reason(model, ClipClipPattern)
+
+
+def test_declines_a_bound_of_several_numbers() -> None:
+    text = """
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %a = onnx.Constant dense<[0.0, 1.0]> : tensor<2xf32>
+      %b = onnx.Constant dense<2.0> : tensor<f32>
+      %0 = "onnx.Clip"(%x, %a, %b) : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+      %1 = "onnx.Clip"(%0, %b, %b) : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xf32>
+      onnx.Return %1 : tensor<4xf32>
+    }"""
+    assert "not a constant number" in decline_reason(text, ClipClipPattern)

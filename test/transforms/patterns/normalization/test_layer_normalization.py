@@ -235,6 +235,17 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
             "out": "z = Div(d, s)\ny = Reshape(z, flat)",
         },
     ),  # fmt: skip
+    "rank_unknown_and_epsilon": (
+        "not a constant number",
+        {
+            "x": "float[N]",
+            "inputs": ", int64[R] shape",
+            "constants": {"f": "int64[1] flat = {-1}"},
+            "mean": "u = Reshape(x, shape)\nmean = ReduceMean(u, ax)",
+            "center": "d = Sub(u, mean)",
+            "out": "z = Div(d, s)\ny = Reshape(z, flat)",
+        },
+    ),  # fmt: skip
     "axes_not_trailing": ("from one to the last", {"constants": {"ax": "int64[1] ax = {0}"}}),
     "axes_with_a_gap": ("from one to the last", {"constants": {"ax": "int64[2] ax = {0, 2}"}}),
     "axes_of_the_mean_differ": (
