@@ -25,8 +25,8 @@ import numpy as np
 import onnx
 
 TOLERANCE: Final = {"float16": 2e-3, "float32": 2e-4, "float64": 2e-4}
-"""Largest difference over the largest value; other types must be equal. onnxruntime with its own optimizations
-differs from itself without by 8.9e-5 (ppocr_v4_det)."""
+"""Largest difference over the largest value; other types must be equal. The optimizations of onnxruntime make
+8.9e-5 (ppocr_v4_det)."""
 
 SECONDS: Final = 300
 """Given to one optimizer for one model."""

@@ -44,7 +44,7 @@ INDEX = Path(__file__).resolve().parents[2] / "tools" / "models.json"
 
 TOLERANCE = {"float16": 2e-3, "float32": 2e-4, "float64": 2e-4}
 """Largest difference over the largest value, by output type; integers are equal. In ppocr_v4_det, where 80
-weights are folded, it is 1.1e-4; onnxruntime with its own optimizations differs from itself by 8.9e-5 there."""
+weights are folded, it is 1.1e-4; the optimizations of onnxruntime make 8.9e-5 there."""
 
 JUDGE_ROUNDS = 2e-6
 """The same at O1: onnxruntime adds in another order where a matrix is a constant (it packs those). Evaluated
