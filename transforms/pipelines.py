@@ -120,8 +120,8 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
                 HoistLoopInvariantsPass(),
                 ShapeInferencePass(),
                 *folding,
-                CleanupPass(),
                 rewrite(Stage.AFTER_SHAPE_INFERENCE),
+                CleanupPass(),
             ]
         )
     )

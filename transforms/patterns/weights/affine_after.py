@@ -43,6 +43,7 @@ class Folded:
 class AffineAfter(PatternOptimization, abstract=True):
     """A linear op takes over the scale and shift behind it."""
 
+    priority: ClassVar[int] = 0  # before equal weights are merged, which would make them shared ones
     numerics: ClassVar[Numerics] = Numerics.TOLERANCE
     reader: ClassVar[type[Operation]]
     """What stands behind the op."""
@@ -84,7 +85,9 @@ class AffineAfter(PatternOptimization, abstract=True):
         if isinstance(op, onnx.GemmOp):
             attributes.pop("beta", None)  # the bias holds it
         operands = [data, weight] if isinstance(op, onnx.MatMulOp) else [data, weight, bias]
-        return graph.make(type(op), operands, result_types=[result.type], name_from=op, **attributes)
+        rest = op.operands[3:]
+        types = [result.type, *(other.type for other in op.results[1:])]
+        return graph.make(type(op), [*operands, *rest], result_types=types, name_from=op, **attributes)
 
 
 def _folded(graph: GraphIndex, linear: Linear, affine: Affine) -> Folded | Miss:

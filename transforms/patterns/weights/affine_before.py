@@ -46,6 +46,7 @@ class _Folded:
 class AffineBeforeConv(PatternOptimization, abstract=True):
     """A Conv takes over the scale and shift of its input."""
 
+    priority: ClassVar[int] = 0  # before equal weights are merged, which would make them shared ones
     numerics: ClassVar[Numerics] = Numerics.TOLERANCE
     start_ops: ClassVar[tuple[type[Operation], ...]] = (onnx.ConvOp,)
     maker: ClassVar[type[Operation]]

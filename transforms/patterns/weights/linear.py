@@ -22,7 +22,7 @@ FLOATS: Final = tuple(map(np.dtype, (np.float16, ml_dtypes.bfloat16, np.float32,
 
 @dataclass(frozen=True)
 class Linear:
-    """A Conv, ConvTranspose, Gemm or MatMul whose weights have static dims."""
+    """A Conv, ConvTranspose, Gemm, MatMul or BatchNormalization whose weights have static dims."""
 
     op: Operation
     weight: SSAValue
@@ -72,6 +72,11 @@ def linear_of(graph: GraphIndex, op: Operation) -> Linear | Miss:
         case onnx.GemmOp():
             channels = dims[0 if bool_attr(op, "transB") else 1]
             return Linear(op, weight, bias, dims, 2, 1, channels, float_attr(op, "beta"))
+        case onnx.BatchNormalizationOp():
+            rank = graph.rank(op.Y)
+            if rank is None or rank < 2 or bool_attr(op, "training_mode"):
+                return no_match(op, "the rank is not known, or the norm is that of the batch")
+            return Linear(op, weight, bias, dims, rank, 1, dims[0])
         case _:
             rank = graph.rank(op.results[0])
             if rank is None or rank < 2 or len(dims) != 2:
@@ -80,12 +85,14 @@ def linear_of(graph: GraphIndex, op: Operation) -> Linear | Miss:
 
 
 def own_constant(graph: GraphIndex, op: Operation, value: SSAValue) -> Array | Miss:
-    """The array of a constant that only `op` reads, and reads once."""
+    """The array of a constant that only `op` reads, and reads once; of a vector, which costs next to nothing,
+    in any case.
+    """
     array = graph.constant(value)
     if array is None:
         return no_match(op, "the weight is not constant")
     readers = [use.operation for use in value.uses if use.operation.parent is not None]
-    if readers != [op]:
+    if array.ndim > 1 and readers != [op]:
         return no_match(op, "something else reads the weight too")
     return array
 

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.testing.patterns import check_pattern, decline_reason
+from onnxloom.transforms.patterns.weights.batch_normalization_add import BatchNormalizationAddPattern
+from onnxloom.transforms.patterns.weights.batch_normalization_mul import BatchNormalizationMulPattern
 from onnxloom.transforms.patterns.weights.conv_add import ConvAddPattern
 from onnxloom.transforms.patterns.weights.conv_batch_normalization import ConvBatchNormalizationPattern
 from onnxloom.transforms.patterns.weights.conv_mul import ConvMulPattern
@@ -460,6 +462,40 @@ def test_an_unrelated_op_between_and_the_constant_behind_the_conv() -> None:
     between = f'%u = "onnx.Neg"(%x) : ({IMAGE}) -> {IMAGE}\n'
     module = image(conv() + between + MUL, f"{CONV}, {IMAGE}", results="%y, %u")
     assert computing(check_pattern(module, ConvMulPattern, FEEDS, times=1)) == ["Neg", "Conv"]
+
+
+@pytest.mark.parametrize("shape", [[4, 1, 1], [], [1, 4, 1, 1]])
+@pytest.mark.parametrize(
+    ("op", "pattern"), [("Mul", BatchNormalizationMulPattern), ("Add", BatchNormalizationAddPattern)]
+)
+def test_a_norm_takes_over_what_is_behind_it(op: str, pattern: PatternClass, shape: list[int]) -> None:
+    norm = normalization("c", "x", IMAGE, 4, "epsilon = 0.01 : f32")
+    module = image(norm + binary(op, shape, IMAGE), IMAGE)
+    assert computing(check_pattern(module, pattern, FEEDS, times=1)) == ["BatchNormalization"]
+
+
+def test_norms_that_do_not() -> None:
+    norm = normalization("c", "x", IMAGE, 4)
+    module = image(norm + binary("Mul", [5], IMAGE), IMAGE)
+    assert "not one number per channel" in decline_reason(module, BatchNormalizationMulPattern)
+    unknown = "tensor<*xf32>"
+    text = normalization("c", "x", unknown, 4) + binary("Mul", [], unknown)
+    module = function(f"%x: {unknown}", text, unknown)
+    assert "the rank is not known" in decline_reason(module, BatchNormalizationMulPattern)
+    vector = tensor([4])
+    text = normalization("c", "x", IMAGE, 4, "training_mode = 1 : si64").replace(
+        "none, none", f"{vector}, {vector}"
+    )
+    module = image(text + binary("Mul", [], IMAGE), IMAGE)
+    assert "the norm is that of the batch" in decline_reason(module, BatchNormalizationMulPattern)
+
+
+def test_parameters_that_two_norms_read_are_changed_for_one() -> None:
+    norm = normalization("c", "x", IMAGE, 4)
+    second = norm[norm.index("%c, ") :].replace("%c, %c_m, %c_v =", "%d, %d_m, %d_v =")
+    module = image(norm + second + binary("Mul", [4, 1, 1], IMAGE), f"{IMAGE}, {IMAGE}", results="%y, %d")
+    done = check_pattern(module, BatchNormalizationMulPattern, FEEDS, times=1)
+    assert computing(done) == ["BatchNormalization", "BatchNormalization"]
 
 
 def test_a_conv_in_a_loop_with_outer_weights_that_a_second_body_reads() -> None:
