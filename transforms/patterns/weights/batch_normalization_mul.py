@@ -1,7 +1,7 @@
 """Mul(BatchNormalization(x, gamma, beta), k) -> BatchNormalization(x, k * gamma, k * beta).
 
-k is constant: one number, or one per channel by its position (`[C, 1, 1]` on images, not `[C]`). The norm is not
-that of the batch.
+k is constant: one number, or one per channel by its position (`[C, 1, 1]` on images, not `[C]`). The norm is
+not that of the batch.
 """
 
 from __future__ import annotations
