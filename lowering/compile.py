@@ -29,6 +29,8 @@ class CompileOptions:
     """0: shapes only; 1: what keeps every bit; 2: what rounds elsewhere, and fusion; 3: all that pays."""
     skip_passes: tuple[str, ...] = ()
     """Passes to leave out, by name."""
+    skip_patterns: tuple[str, ...] = ()
+    """Rewrite patterns to leave out: names, or globs."""
     fold: bool = True
     """Whether what constants decide is computed before the model runs (from level 1 on)."""
     strict: bool = False

@@ -28,4 +28,4 @@ def optimize_module(module: ModuleOp, context: Context, options: CompileOptions)
 def pipeline_options(options: CompileOptions) -> PipelineOptions:
     """The switches of passes among those of compilation."""
     fusion = FusionOptions(options.fusion_kinds, options.disabled_kinds, not options.fuse)
-    return PipelineOptions(fusion, FoldingOptions(options.fold))
+    return PipelineOptions(fusion, FoldingOptions(options.fold), skip_patterns=options.skip_patterns)

@@ -141,6 +141,16 @@ def test_the_tolerance_given_decides(run: Run, model: Path) -> None:
     assert run("bisect", model, "--tolerance", "abs:1e9", *more)[0] == 0
 
 
+def test_a_pattern_left_out_does_no_harm(run: Run, model: Path) -> None:
+    more = ["--load-plugin", INPUTS / "wrong_rewrite.py"]
+    assert run("bisect", model, "--skip-patterns", "Planted*", *more)[0] == 0
+    assert run("check", model, "--skip-patterns", "PlantedSquare", *more)[0] == 0
+    assert run("check", model, *more)[0] == 1
+    code, _, err = run("check", model, "--skip-patterns", "NoSuch")
+    assert code == 2
+    assert "NoSuch" in err
+
+
 def test_a_fault_inside_a_loop_is_found(run: Run, tmp_path: Path) -> None:
     text = """agraph (float[3] x, int64 trips) => (float[3] y, float[T, 3] rows)
     <bool yes = {1}, float two = {2.0}> {

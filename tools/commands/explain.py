@@ -82,7 +82,7 @@ def _explain_pattern(module: ModuleOp, name: str, options: CompileOptions) -> No
     from onnxloom.transforms.rewriting.registry import current_patterns
 
     chosen = current_patterns().select((name,))
-    switches = replace(pipeline_options(options), skip_patterns=(name,))
+    switches = replace(pipeline_options(options), skip_patterns=(*options.skip_patterns, name))
     if all(pattern.stage is not Stage.AFTER_FUSION for pattern in chosen):
         switches = replace(switches, fusion=FusionOptions(disable_fused_op=True))
     with use_evaluator(HostEvaluator()):

@@ -78,6 +78,9 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="leave out this pass (repeatable; also ONNXLOOM_SKIP_PASSES)",
     )
+    group.add_argument(
+        "--skip-patterns", action="append", default=[], metavar="GLOBS", help="not these rewrite patterns"
+    )
     group.add_argument("--strict", action="store_true", help="a pass that fails is an error, not a warning")
     group.add_argument("--disable-fused-op", action="store_true", help="fuse nothing")
     group.add_argument(
@@ -122,6 +125,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         fuse=not args.disable_fused_op,
         disabled_kinds=tuple(args.disable_kind),
         skip_passes=skipped_passes(args.skip_pass),
+        skip_patterns=skipped_patterns(args.skip_patterns),
         strict=args.strict,
         cache=not args.no_cache,
         external_data_dirs=tuple(args.external_data_dir),
@@ -138,6 +142,22 @@ def skipped_passes(named: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(passes_to_skip(named)))
     except PassError as error:
         raise UsageError(str(error)) from None
+
+
+def skipped_patterns(texts: Sequence[str]) -> tuple[str, ...]:
+    """Raises UsageError for a name that no pattern has."""
+    if not texts:
+        return ()
+    from onnxloom.errors import PassError
+    from onnxloom.tools.optimizing import split_globs
+    from onnxloom.transforms.rewriting.registry import current_patterns
+
+    globs = split_globs(list(texts))
+    try:
+        current_patterns().select(None, globs)
+    except PassError as error:
+        raise UsageError(str(error)) from None
+    return globs
 
 
 def compile_for(args: argparse.Namespace) -> tuple[CompiledModel, float]:

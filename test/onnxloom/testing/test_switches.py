@@ -27,6 +27,15 @@ def test_a_switch_without_effect_fails(switch: dict[str, Any]) -> None:
         assert_switch_matters(SINGLE, **switch)
 
 
+def test_a_pattern_matters_where_it_fires() -> None:
+    turned = model_of("""agraph (float[2, 3] x) => (float[2, 3] y) {
+      a = Transpose <perm = [1, 0]> (x) b = Neg(a) c = Transpose <perm = [1, 0]> (a) y = Add(c, x)
+    }""")
+    assert_switch_matters(turned, skip_patterns=("TransposeTranspose",))
+    with pytest.raises(AssertionError, match="skip_patterns=.* changes neither"):
+        assert_switch_matters(turned, skip_patterns=("ClipClip",))
+
+
 def test_the_other_options_are_kept() -> None:
     with pytest.raises(AssertionError, match="changes neither"):
         assert_switch_matters(CHAIN, CompileOptions(opt_level=0), fuse=False)
