@@ -18,13 +18,14 @@ from xdsl.ir import Block, Operation
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.miss import reasons_wanted
-from onnxloom.transforms.rewriting.block_driver import BlockDriver, Run
+from onnxloom.transforms.rewriting.block_driver import BlockDriver
 from onnxloom.transforms.rewriting.constants import ConstantValues
 from onnxloom.transforms.rewriting.edits import Edits, Journal
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.options import RewriteOptions
 from onnxloom.transforms.rewriting.pattern import PatternOptimization
 from onnxloom.transforms.rewriting.report import RewriteReport
+from onnxloom.transforms.rewriting.run import Run
 
 if TYPE_CHECKING:
     from onnxloom.transforms.rewriting.recording import Batch, Recorder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import StringAttr
@@ -15,9 +14,7 @@ from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.budget import may_rewrite
 from onnxloom.transforms.rewriting.edits import Edits
-
-if TYPE_CHECKING:
-    from onnxloom.transforms.rewriting.block_driver import Run
+from onnxloom.transforms.rewriting.run import Run
 
 
 def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
