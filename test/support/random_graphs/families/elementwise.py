@@ -65,6 +65,8 @@ def add_binary(g: GraphBuilder) -> None:
     x = g.pick_float()
     y = broadcast_partner(g, x)
     op = g.source.choice(FLOAT_BINARY)
+    if op == "PRelu" and np.broadcast_shapes(g.shape(x), g.shape(y)) != g.shape(x):
+        raise Refused  # a slope does not widen the input
     if op == "PRelu" or g.source.chance(70):
         g.one(op, x, y)
     else:
