@@ -30,6 +30,7 @@ from onnxloom.transforms.describe import describe
 from onnxloom.transforms.dim_analysis.facts import element_type
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.budget import may_rewrite
+from onnxloom.transforms.rewriting.recording import AppliedMatch, recording
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,22 @@ class UnrollLoopsPass(ModulePass):
             elif may_rewrite(self.name, f"Loop of {trips} iterations", loop):
                 size = op_count(loop.body.block)
                 self.report.done.append(f"{describe(loop)}: {trips} iterations of {size} ops")
-                _unroll(loop, trips)
+                self.unroll(loop, trips)
+
+    def unroll(self, op: onnx.LoopOp, trips: int) -> None:
+        """Unrolls a loop, as a record of its own that says why there are more ops."""
+        before, after = op.prev_op, op.next_op
+        assert op.parent is not None
+        block = op.parent
+        with recording(op, self.name) as batch:
+            _unroll(op, trips)
+            made: list[Operation] = []
+            inner = block.first_op if before is None else before.next_op
+            while inner is not None and inner is not after:
+                made.append(inner)
+                inner = inner.next_op
+            reason = f"a loop is written out as its {trips} iterations"
+            batch.attribute(AppliedMatch(self.name, [op], made, adds_ops=reason))
 
     def trips(self, op: onnx.LoopOp) -> int | Miss:
         """How many iterations to write out, or why none."""

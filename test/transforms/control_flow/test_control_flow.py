@@ -19,7 +19,10 @@ from onnxloom.transforms.control_flow.hoist_loop_invariants import HoistLoopInva
 from onnxloom.transforms.control_flow.inline_if import InlineIfPass
 from onnxloom.transforms.control_flow.report import FlowReport
 from onnxloom.transforms.control_flow.unroll_loops import UnrollLoopsPass
+from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
 from onnxloom.transforms.rewriting.budget import limit_rewrites
+from onnxloom.transforms.rewriting.recording import Recorder, use_recorder
+from onnxloom.transforms.rewriting.replay import replay
 
 PASSES = (InlineIfPass(), UnrollLoopsPass(), ForwardLoopInvariantsPass(), HoistLoopInvariantsPass())
 
@@ -328,3 +331,15 @@ def test_nothing_is_done_beyond_a_limit(step: ModulePass, text: str):
         step.apply(make_context(), module)
     assert str(module) != before
     assert [name for name, _ in log.taken] == [step.name]
+
+
+def test_the_record_of_an_unrolled_loop_says_why_there_are_more_ops():
+    module = parse_module(loop("%two, %none, %x", GOES_ON))
+    again = parse_module(str(module))
+    with use_recorder(Recorder()) as recorder:
+        run_pipeline(module, make_context(), [UnrollLoopsPass()])
+    (record,) = recorder.log().records
+    assert record.pattern == "unroll-loops"
+    assert record.adds_ops == "a loop is written out as its 2 iterations"
+    replay(again, recorder.log())
+    assert str(again) == str(module)
