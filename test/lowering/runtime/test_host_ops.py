@@ -436,3 +436,14 @@ def test_log_softmax_of_a_probability_that_is_rounded_to_zero() -> None:
 def test_log_softmax_of_nothing() -> None:
     node = helper.make_node("LogSoftmax", ["x"], ["y"])
     assert evaluate(node, [f32(0, 3)])[0].shape == (0, 3)
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu(approximate: str) -> None:
+    check("Gelu", [f32(5, 3) * 3], approximate=approximate)
+    x = np.array([-1.5, 0.25, 3.0])
+    bent = [math.erf(v / math.sqrt(2)) for v in x]
+    if approximate == "tanh":
+        bent = [math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)) for v in x]
+    expected = 0.5 * x * (1 + np.array(bent))
+    np.testing.assert_allclose(run("Gelu", x, approximate=approximate), expected, 1e-14)
