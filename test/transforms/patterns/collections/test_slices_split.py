@@ -142,6 +142,11 @@ def test_declines_slices_that_do_not_tile_the_axis(bounds: Bounds, reason: str) 
     assert reason in declined(slices(bounds))
 
 
+def test_only_the_first_slice_starts_a_match() -> None:
+    assert declined(slices([(0, 3), (2, 6)])).count("gap or overlap") == 1
+    assert "starts at the first of the slices" in declined(slices([(0, 3), (2, 6)]))
+
+
 def test_declines_a_step() -> None:
     assert "step is not 1" in declined(slices([(0, 3), (3, 6)], steps=2))
 
