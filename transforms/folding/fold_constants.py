@@ -13,7 +13,7 @@ from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.annotations import POTENTIAL
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.errors import ModelError
-from onnxloom.transforms.folding.fold_op import fold_op, why_not_foldable
+from onnxloom.transforms.folding.fold_op import fold_op
 from onnxloom.transforms.folding.folding import Fold, Folding, Rule, is_constant
 from onnxloom.transforms.folding.folding_pass import FoldingPass
 from onnxloom.transforms.folding.numpy_op import Array
@@ -23,7 +23,6 @@ from onnxloom.transforms.folding.potential import (
     clear,
     known_value,
     mark,
-    ripe,
     take_effect,
 )
 from onnxloom.transforms.miss import Miss
@@ -53,13 +52,6 @@ def fold_constant_op(op: Operation, policy: FoldingPolicy) -> Fold | Miss | None
     if not all(map(is_constant, op.operands)):
         _keep_aside(op, policy)
         return None
-    if POTENTIAL in op.attributes:
-        fold = ripe(op)
-        if fold is not None:
-            return fold
-    refusal = why_not_foldable(op)
-    if refusal is not None:
-        return refusal
     try:
         inputs = [constant_value(operand) for operand in op.operands]
     except ModelError as error:

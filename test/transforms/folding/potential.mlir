@@ -41,3 +41,18 @@ func.func @cleared(%x: tensor<i64>) -> (tensor<i64>, tensor<i64>) {
   %1 = "onnx.Abs"(%x) {onnxloom.potential = "nonsense"} : (tensor<i64>) -> tensor<i64>
   onnx.Return %0, %1 : tensor<i64>, tensor<i64>
 }
+
+// -----
+
+// An input that is left out is known; one that is there and not known is not left out.
+// CHECK-LABEL: func.func @optional
+// CHECK: onnx.Constant {onnx_node_name = "known", {{.*}}} dense<2> : tensor<2xi64>
+// CHECK: "onnx.Clip"{{.*}} {onnx_node_name = "unknown"}
+func.func @optional(%x: tensor<2x3xf32>, %low: tensor<i64>) -> (tensor<2xi64>, tensor<2xi64>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %two = onnx.Constant dense<2> : tensor<i64>
+  %s = "onnx.Shape"(%x) : (tensor<2x3xf32>) -> tensor<2xi64>
+  %0 = "onnx.Clip"(%s, %none, %two) {onnx_node_name = "known"} : (tensor<2xi64>, none, tensor<i64>) -> tensor<2xi64>
+  %1 = "onnx.Clip"(%s, %low, %none) {onnx_node_name = "unknown"} : (tensor<2xi64>, tensor<i64>, none) -> tensor<2xi64>
+  onnx.Return %0, %1 : tensor<2xi64>, tensor<2xi64>
+}

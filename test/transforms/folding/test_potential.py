@@ -12,7 +12,11 @@ from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, OVERRIDABLE, POTENTIAL
 from onnxloom.dialects.onnx.attributes import ints_value
 from onnxloom.dialects.onnx.constant import constant_attr
+from onnxloom.lowering.evaluate_op import HostEvaluator
+from onnxloom.transforms.folding.evaluator import use_evaluator
+from onnxloom.transforms.folding.fold_constants import fold_constant_op
 from onnxloom.transforms.folding.folding import Fold
+from onnxloom.transforms.folding.policy import DEFAULT_POLICY
 from onnxloom.transforms.folding.potential import (
     Potential,
     clear,
@@ -99,3 +103,15 @@ def test_text_that_says_nothing_sensible_is_nothing(text: Attribute):
     op.attributes[POTENTIAL] = text
     assert potential_of(op) is None
     assert ripe(op) is None and known_value(op.results[0]) is None
+
+
+def test_an_input_that_is_left_out_is_known():
+    op = op_of(onnx.ClipOp, [SEVEN, None, SEVEN])
+    source = op_of(onnx.AbsOp, [SEVEN])
+    op.operands[0] = source.results[0]
+    with use_evaluator(HostEvaluator()):
+        assert fold_constant_op(op, DEFAULT_POLICY) is None
+        assert POTENTIAL not in op.attributes, "its first input is not known"
+        mark(source, Potential("mine", [SEVEN]))
+        assert fold_constant_op(op, DEFAULT_POLICY) is None
+    assert potential_of(op) == Potential("fold-constants", [SEVEN], (0,))
