@@ -19,6 +19,9 @@ from onnxloom.dialects.verify_module import verify_module
 from onnxloom.testing import assert_preserves_numerics
 from onnxloom.transforms.rewriting.budget import limit_rewrites
 from onnxloom.transforms.rewriting.cleanup.cleanup_pass import CleanupPass, clean_up
+from onnxloom.transforms.rewriting.cleanup.common_subexpressions import CommonSubexpressions
+from onnxloom.transforms.rewriting.edits import Edits, Journal
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
 
 Array = np.ndarray[Any, Any]
 
@@ -399,3 +402,15 @@ def test_attributes_of_weights_by_reference_are_compared_too():
     array = np.arange(1000, dtype=np.float32)
     assert constant_attr(array) != constant_attr(array.copy()), "equal only as the same memory"
     assert cleaned(weights(array, array.copy())) == {"duplicate-weights": 1}
+
+
+def test_a_removed_op_is_no_longer_merged_with():
+    module = function('%n = "onnx.NoValue"() {value} : () -> none', "y = Neg x")
+    index = GraphIndex(body(module))
+    step, edits = CommonSubexpressions(index), Edits(index, Journal())
+    old = op_of(module, "n")
+    assert not step.find([old])
+    edits.erase(old)
+    fresh = onnx.NoValueOp.make()
+    edits.insert([fresh], op_of(module, "y"))
+    assert not step.find([fresh]) and not step.find([fresh])
