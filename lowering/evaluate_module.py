@@ -53,21 +53,13 @@ def evaluate_module(
         ModelError: an op cannot be evaluated on what reaches it.
     """
     function = entry_function(module)
-    return dict(
-        zip(output_names(function), evaluate_function(function, feeds, seen=seen, ran=ran), strict=True)
-    )
-
-
-def evaluate_function(
-    function: FuncOp, feeds: Mapping[str, Any], *, seen: Seen | None = None, ran: Ran | None = None
-) -> list[Any]:
-    """The outputs in order: `evaluate_module` for one function."""
     block = function.body.block
     arguments = [
         _fed(feeds, name, argument) for name, argument in zip(input_names(function), block.args, strict=True)
     ]
     with np.errstate(all="ignore"):
-        return _Evaluation(seen, ran).block(block, arguments)
+        outputs = _Evaluation(seen, ran).block(block, arguments)
+    return dict(zip(output_names(function), outputs, strict=True))
 
 
 def input_names(function: FuncOp) -> list[str]:
