@@ -74,15 +74,18 @@ func.func @bodies(%c: tensor<i1>, %x: tensor<3xf32>, %y: tensor<3xf32>) -> (tens
   onnx.Return %0, %1 : tensor<1xi64>, tensor<3xf32>
 }
 
-// Negative: opted out, kept; a float tensor is not this pass's, whatever is known of it.
+// Negative: opted out, kept; a float tensor is not this pass's, whatever is known of it;
+// nothing is known of many elements.
 // CHECK-LABEL: func.func @stay
 // CHECK: "onnx.Shape"(%x) {onnxloom.do_not_fold}
 // CHECK: "onnx.Size"(%x) {onnxloom.keep}
 // CHECK: "onnx.Cast"
-func.func @stay(%x: tensor<3xf32>) -> (tensor<1xi64>, tensor<i64>, tensor<1xf32>) {
+// CHECK: "onnx.Cast"(%many)
+func.func @stay(%x: tensor<3xf32>, %many: tensor<20xf32>) -> (tensor<1xi64>, tensor<i64>, tensor<1xf32>, tensor<20xi64>) {
   %0 = "onnx.Shape"(%x) {onnxloom.do_not_fold} : (tensor<3xf32>) -> tensor<1xi64>
   %1 = "onnx.Size"(%x) {onnxloom.keep} : (tensor<3xf32>) -> tensor<i64>
   %2 = "onnx.Shape"(%x) : (tensor<3xf32>) -> tensor<1xi64>
   %3 = "onnx.Cast"(%2) {to = 1 : si64} : (tensor<1xi64>) -> tensor<1xf32>
-  onnx.Return %0, %1, %3 : tensor<1xi64>, tensor<i64>, tensor<1xf32>
+  %4 = "onnx.Cast"(%many) {to = 7 : si64} : (tensor<20xf32>) -> tensor<20xi64>
+  onnx.Return %0, %1, %3, %4 : tensor<1xi64>, tensor<i64>, tensor<1xf32>, tensor<20xi64>
 }
