@@ -28,6 +28,7 @@ from onnxloom.tools.opt.output import BinaryTarget, Output, TextForm, check_weig
 from onnxloom.tools.opt.pass_runner import PassFailure, PassRunner, Watch
 from onnxloom.tools.streams import complain
 from onnxloom.transforms.folding.evaluator import use_evaluator
+from onnxloom.transforms.pass_manager.pass_text import flattened
 from onnxloom.transforms.pass_manager.skipping import leave_out, passes_to_skip
 
 PROGRAM = "onnxloom-opt"
@@ -99,7 +100,7 @@ class OnnxloomOpt(xDSLOptMain):
             verify_each=self.args.verify_each and not self.args.trust,
             verify_result=not self.args.trust,
         )
-        known = {"*", *(module_pass.name for module_pass in passes)}
+        known = {"*", *(module_pass.name for module_pass in flattened(passes))}
         for name in (*watch.before, *watch.after):
             if name not in known:
                 raise UsageError(f"--print-ir names pass '{name}', which is not in the pipeline")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -19,6 +19,11 @@ from xdsl.utils.exceptions import DiagnosticException
 from onnxloom.errors import OnnxloomError
 from onnxloom.tools.failures import EXIT_INPUT, Failure, describe, internal, one_line
 from onnxloom.tools.opt.checking import InvalidIR, verify
+from onnxloom.transforms.pass_manager.cost import cost_of
+from onnxloom.transforms.pass_manager.environment import log_wanted
+from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
+from onnxloom.transforms.pass_manager.module_state import ModuleState
+from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun
 
 
 class PassFailure(Exception):
@@ -54,33 +59,57 @@ class PassRunner:
     passes: Sequence[ModulePass]
     watch: Watch
     text_of: Callable[[ModuleOp], str]
-    seconds: dict[int, float] = field(default_factory=dict[int, float])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """By the place of a pass in the pipeline: `2`, or `2.0` for the first one of the group at place 2."""
+
     counts: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
 
     def run(self, context: Context, module: ModuleOp) -> None:
-        """Apply all passes. Raises PassFailure."""
+        """Apply all passes, those of groups one by one. Raises PassFailure."""
         for index, module_pass in enumerate(self.passes):
-            before = self._before(module_pass, module)
-            ops = _count(module) if self.watch.statistics else 0
-            start = time.perf_counter()
-            _apply(module_pass, context, module)
-            self.seconds[index] = self.seconds.get(index, 0.0) + time.perf_counter() - start
-            if self.watch.statistics:
-                self.counts.append((module_pass.name, ops, _count(module)))
-            if self.watch.reports and hasattr(module_pass, "report"):
-                print(getattr(module_pass, "report"), file=sys.stderr)  # noqa: B009 (not an attribute of all)
+            if isinstance(module_pass, FixedPointPass):
+                self._repeat(str(index), module_pass, context, module)
+            else:
+                self._run_one(str(index), module_pass, context, module)
             last = index == len(self.passes) - 1
-            if self.watch.verify_each or (last and self.watch.verify_result):
-                _check(module_pass, module, alone=self.watch.verify_each or len(self.passes) == 1)
-            self._after(module_pass, module, before)
+            if last and self.watch.verify_result and not self.watch.verify_each:
+                _check(module_pass, module, alone=len(self.passes) == 1)
+
+    def _repeat(self, place: str, group: FixedPointPass, context: Context, module: ModuleOp) -> None:
+        state = ModuleState(module)
+        for _ in range(group.max_sweeps):
+            for index, module_pass in enumerate(group.passes):
+                self._run_one(f"{place}.{index}", module_pass, context, module)
+            before, state = state, ModuleState(module)
+            if before == state:
+                return
+
+    def _run_one(self, place: str, module_pass: ModulePass, context: Context, module: ModuleOp) -> None:
+        before = self._before(module_pass, module)
+        ops = _count(module) if self.watch.statistics else 0
+        log = PassLine(module) if log_wanted() else None
+        start = time.perf_counter()
+        _apply(module_pass, context, module)
+        seconds = time.perf_counter() - start
+        self.seconds[place] = self.seconds.get(place, 0.0) + seconds
+        if log is not None:
+            log.show(module_pass, seconds)
+        if self.watch.statistics:
+            self.counts.append((module_pass.name, ops, _count(module)))
+        if self.watch.reports and hasattr(module_pass, "report"):
+            print(getattr(module_pass, "report"), file=sys.stderr)  # noqa: B009 (not an attribute of all)
+        if self.watch.verify_each:
+            _check(module_pass, module, alone=True)
+        self._after(module_pass, module, before)
 
     def report(self) -> None:
         """Print the tables asked for."""
         if self.watch.timing:
             total = sum(self.seconds.values())
             print(f"{total:9.4f} s  all passes", file=sys.stderr)
-            for index, module_pass in enumerate(self.passes):
-                print(f"{self.seconds.get(index, 0.0):9.4f} s  {module_pass.name}", file=sys.stderr)
+            for place, module_pass in _places(self.passes):
+                indent = "  " if "." in place else ""
+                print(f"{self.seconds.get(place, 0.0):9.4f} s  {indent}{module_pass.name}", file=sys.stderr)
         if self.watch.statistics:
             for name, before, after in self.counts:
                 print(f"{name}: {before} ops -> {after} ops", file=sys.stderr)
@@ -101,6 +130,28 @@ class PassRunner:
 
     def _show(self, when: str, module_pass: ModulePass, text: str) -> None:
         print(f"// IR {when} {module_pass.name}\n{text.rstrip()}\n", file=sys.stderr)
+
+
+class PassLine:
+    """The line of ONNXLOOM_PASS_LOG about one pass."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self.module = module
+        self.state, self.cost = ModuleState(module), cost_of(module)
+
+    def show(self, module_pass: ModulePass, seconds: float) -> None:
+        changed = ModuleState(self.module) != self.state
+        outcome = Outcome.CHANGED if changed else Outcome.UNCHANGED
+        run = PassRun(module_pass, outcome, seconds, before=self.cost, after=cost_of(self.module))
+        print(f"onnxloom: {run.line()}", file=sys.stderr)
+
+
+def _places(passes: Sequence[ModulePass]) -> Iterator[tuple[str, ModulePass]]:
+    for index, module_pass in enumerate(passes):
+        if isinstance(module_pass, FixedPointPass):
+            yield from ((f"{index}.{inner}", step) for inner, step in enumerate(module_pass.passes))
+        else:
+            yield str(index), module_pass
 
 
 def _apply(module_pass: ModulePass, context: Context, module: ModuleOp) -> None:
