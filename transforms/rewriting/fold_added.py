@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.dialects.onnx import ConstantOp, NoValueOp, constant_value, make_constant
+from onnxloom.dialects.onnx import ConstantOp, constant_value, make_constant
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE
 from onnxloom.transforms.miss import Miss
@@ -29,8 +29,6 @@ def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
         return
     with run.batch("fold-added"):
         for op in ready:
-            if run.is_stopped:
-                return
             _fold(op, edits, run)
     # What they made constant is found by the ops of this round that read it.
     fold_added([op for op in added if op not in ready], edits, run)
@@ -38,8 +36,6 @@ def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
 
 def _has_constant_inputs(op: Operation) -> bool:
     """Whether there are inputs and all of them are constants that nobody may override."""
-    if isinstance(op, ConstantOp | NoValueOp):
-        return False
     given = [operand for operand in op.operands if not is_none(operand)]
     return bool(given) and all(
         isinstance(value.owner, ConstantOp) and OVERRIDABLE not in value.owner.attributes for value in given
@@ -51,8 +47,6 @@ def _fold(op: Operation, edits: Edits, run: Run) -> None:
 
     arrays = fold_op(op, [constant_value(v) for v in op.operands], evaluator=run.options.fold)
     if isinstance(arrays, Miss):
-        return
-    if any(array is None and not is_none(r) for array, r in zip(arrays, op.results, strict=True)):
         return
     if not may_rewrite("fold-added", "fold", op):
         run.is_stopped = True

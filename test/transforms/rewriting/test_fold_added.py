@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from rewriting import T, function, op_of, ops, pattern, rewrite, value
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx import constant_value
@@ -91,6 +92,20 @@ def test_left_out_inputs_and_ops_without_inputs():
 
     module = function(C, "y = Sub x c")
     rewrite(module, built(summed), **FOLD)
+    assert ops(module) == ["Constant", "Add"]
+
+
+def test_results_that_are_left_out_stay_so():
+    class Copies:
+        def evaluate(self, op: Operation, inputs: Any) -> Any:
+            return [inputs[0], None, None]
+
+    def normalized(graph: GraphIndex, x: Any, c: Any) -> list[Any]:
+        made = graph.make(onnx.LayerNormalizationOp, [c, c])
+        return [made, graph.make(onnx.AddOp, [x, made.results[0]])]
+
+    module = function(C, "y = Sub x c")
+    rewrite(module, built(normalized), fold=Copies())
     assert ops(module) == ["Constant", "Add"]
 
 

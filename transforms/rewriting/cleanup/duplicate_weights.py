@@ -54,9 +54,7 @@ class DuplicateWeights:
 
     def _is_special(self, op: ConstantOp) -> bool:
         """Whether somebody needs this constant and no other, such as an input's default value."""
-        return (
-            op.value is None or self.index.is_kept(op) or any(name not in _HARMLESS for name in op.attributes)
-        )
+        return self.index.is_kept(op) or any(name not in _HARMLESS for name in op.attributes)
 
 
 def _key(op: ConstantOp) -> Hashable:

@@ -197,6 +197,12 @@ def test_constants_that_somebody_needs_stay(attribute: str, is_merged: bool):
     assert (cleaned(module) == {"duplicate-weights": 1}) == is_merged
 
 
+def test_constants_that_are_kept_by_name_stay():
+    module = weights(big(1.0), big(1.0))
+    op_of(module, "c1").attributes["onnx_node_name"] = StringAttr("_DONOTREMOVE_c")
+    assert cleaned(module) == {}
+
+
 def test_sparse_constants_stay():
     text = "onnx.Constant {sparse_value = sparse<0, 1.0> : tensor<3xf32>} : tensor<3xf32>"
     lines = (f"%a = {text}", f"%b = {text}")
