@@ -32,6 +32,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     ProductLoops,
     Shape,
     Source,
+    fitted,
     tile_of,
 )
 from onnxloom.conversion.onnx_to_loom.widening import widened
@@ -85,7 +86,9 @@ def build_tap_product(
     element = compute_type(buffer_element(conv.source.type))
     weights = widened(builder, conv.weights)
     target = builder.kernels.target
-    tile = tile_of(target, element, conv.parts)
+    spatial = result_type.get_shape()[2:]
+    points = DYNAMIC_INDEX if DYNAMIC_INDEX in spatial else math.prod(spatial)
+    tile = fitted(tile_of(target, element, conv.parts), points)
     shape = Shape(
         element,
         buffer_element(result_type),

@@ -30,6 +30,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     ProductLoops,
     Shape,
     Source,
+    fitted,
     tile_of,
 )
 from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
@@ -80,7 +81,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
         element,
         buffer_element(result_type),
         rank,
-        tile_of(target, element, product.parts),
+        fitted(tile_of(target, element, product.parts), _columns(product)),
         [_column_stride(builder, product, other) for other in others],
         product.epilogue,
         product.parts,
@@ -107,6 +108,12 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], out_types, len(space))
     ProductLoops(kernel, shape, panels).write()
     return builder.launch(kernel, ins, outs, list(space))[0]
+
+
+def _columns(product: Product) -> int:
+    """Columns of the right operand, DYNAMIC_INDEX where they are not known."""
+    shape = shape_of(product.rhs)
+    return 1 if len(shape) == 1 else shape[-2 if product.trans_rhs else -1]
 
 
 def _packable(rhs: SSAValue) -> bool:

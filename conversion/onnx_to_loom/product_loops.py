@@ -9,7 +9,7 @@ each tile while it is in the L1 cache.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 from xdsl.dialects import arith
@@ -99,6 +99,19 @@ def tile_of(target: Target, element: Attribute, parts: int = 1) -> GemmTile | No
     if not isinstance(element, (Float32Type, Float64Type)):
         return None
     return gemm_tile(target, bit_width(element) // 8)
+
+
+def fitted(tile: GemmTile | None, columns: int) -> GemmTile | None:
+    """The tile for a result of so many columns (DYNAMIC_INDEX: not known).
+
+    The last panel of a narrow result may be a single vector, whose tiles wait for one accumulator after the
+    other: 49 columns are two panels of two vectors of 16 rather than one of three and one of one.
+    """
+    if tile is None or columns <= 0:
+        return tile
+    vectors = -(-columns // tile.lanes)
+    panels = -(-vectors // tile.vectors)
+    return replace(tile, vectors=-(-vectors // panels))
 
 
 class ProductLoops:

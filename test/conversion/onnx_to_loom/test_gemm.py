@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
+from numerics import check_op
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
 from xdsl.ir import Block, SSAValue
@@ -18,10 +19,10 @@ from xdsl.ir import Block, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, fitted
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import pack
-from onnxloom.dialects.loom.target import Target
+from onnxloom.dialects.loom.target import GemmTile, Target
 from onnxloom.dialects.onnx.dtypes import dtype_of_element, tensor_type_of
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 from onnxloom.lowering.compile_kernels import compile_kernels
@@ -255,3 +256,19 @@ def test_epilogue_of_batched_product_with_two_operands() -> None:
     bias, residual = numbers(rng, (30,)), numbers(rng, (3, 6, 30))
     got = product(lhs, rhs, others=[bias, residual], epilogue=add_all)
     np.testing.assert_array_equal(got, lhs @ rhs + bias + residual)
+
+
+@pytest.mark.parametrize(
+    ("columns", "vectors"), [(48, 3), (49, 2), (64, 2), (65, 3), (16, 1), (17, 2), (7, 1), (0, 3), (-1, 3)]
+)
+def test_panels_of_a_narrow_result_are_of_like_width(columns: int, vectors: int) -> None:
+    tile = fitted(GemmTile(rows=8, vectors=3, lanes=16), columns)
+    assert tile is not None and (tile.rows, tile.vectors, tile.lanes) == (8, vectors, 16)
+
+
+@pytest.mark.parametrize("columns", [1, 9, 24, 25, 33, 49, 63])
+def test_products_of_any_width(columns: int) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(s).astype(np.float32) for s in ((11, 13), (13, columns)))
+    check_op("MatMul", [[a, b]], dynamic=False, rtol=1e-4)
+    check_op("MatMul", [[a]], constants={1: b}, dynamic=False, rtol=1e-4)
