@@ -87,6 +87,8 @@ class DeclarativePattern(PatternOptimization, abstract=True):
         """The match that ends with `op`, or the attempt that got furthest; None when there was none."""
         best: Partial | None = None
         for described in self.patterns:
+            if not is_explaining and not described.may_end_with(op, self.config.commute):
+                continue
             found: list[MatchResult] = []
 
             def accept(search: Search) -> Miss | None:

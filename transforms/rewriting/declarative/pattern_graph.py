@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
+from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import to_attribute
 from onnxloom.transforms.rewriting.declarative.closeness import attribute_value
 from onnxloom.transforms.rewriting.declarative.combinators import FreeAttribute
@@ -29,7 +30,26 @@ from onnxloom.transforms.rewriting.declarative.location import Location
 from onnxloom.transforms.rewriting.declarative.op import UnknownOp
 from onnxloom.transforms.rewriting.declarative.parameters import parameters_of
 from onnxloom.transforms.rewriting.declarative.signature import default_of, signature_of
-from onnxloom.transforms.rewriting.declarative.walk import ancestors, most_ops
+from onnxloom.transforms.rewriting.declarative.walk import ancestors, makers_of, most_ops
+
+COMMUTATIVE: Final = frozenset(
+    {
+        onnx.AddOp,
+        onnx.AndOp,
+        onnx.BitwiseAndOp,
+        onnx.BitwiseOrOp,
+        onnx.BitwiseXorOp,
+        onnx.EqualOp,
+        onnx.MaxOp,
+        onnx.MeanOp,
+        onnx.MinOp,
+        onnx.MulOp,
+        onnx.OrOp,
+        onnx.SumOp,
+        onnx.XorOp,
+    }
+)
+"""Ops of two operands, or of any number, that may be in any order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +79,31 @@ class PatternGraph:
 
     op_count: int
     """Ops of a match, with the longest of all alternatives."""
+
+    makers: Mapping[Tensor, frozenset[type[Operation]] | None]
+    """The classes of the ops that may make a value; None for anything, parameters and numbers included."""
+
+    def may_be(self, tensor: Tensor, value: SSAValue) -> bool:
+        """A look at the op that makes a value, and no further."""
+        classes = self.makers[tensor]
+        return classes is None or type(value.owner) in classes
+
+    def may_end_with(self, op: Operation, commute: bool) -> bool:
+        """A look at an op and the makers of its operands: what a search would find out first."""
+        operands = op.operands
+        for _, root in self.roots:
+            wanted = root.op.operands
+            if root.op.op_class is not type(op):
+                continue
+            if len(wanted) != 2 or len(operands) != 2 or None in wanted:
+                return True
+            (a, b), (x, y) = wanted, operands
+            assert a is not None and b is not None
+            if self.may_be(a, x) and self.may_be(b, y):
+                return True
+            if commute and type(op) in COMMUTATIVE and self.may_be(a, y) and self.may_be(b, x):
+                return True
+        return False
 
     @property
     def start_ops(self) -> tuple[type[Operation], ...]:
@@ -108,6 +153,7 @@ def graph_of(owner: str, name: str, function: PatternFunction) -> PatternGraph:
             for op in made
         },
         len(most_ops(outputs)),
+        {value: makers_of(value) for value in values},
     )
 
 

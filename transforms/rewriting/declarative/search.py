@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias, cast
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import attr, is_none
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss, no_match_at
@@ -34,29 +33,12 @@ from onnxloom.transforms.rewriting.declarative.expressions import (
 )
 from onnxloom.transforms.rewriting.declarative.location import Location
 from onnxloom.transforms.rewriting.declarative.match import Match
-from onnxloom.transforms.rewriting.declarative.pattern_graph import PatternGraph
+from onnxloom.transforms.rewriting.declarative.pattern_graph import COMMUTATIVE, PatternGraph
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 
 Goals: TypeAlias = "tuple[Tensor, SSAValue, Operation, Goals] | None"
 """A list of (expression, value, the op that has or reads it)."""
 
-_COMMUTATIVE: Final = frozenset(
-    {
-        onnx.AddOp,
-        onnx.AndOp,
-        onnx.BitwiseAndOp,
-        onnx.BitwiseOrOp,
-        onnx.BitwiseXorOp,
-        onnx.EqualOp,
-        onnx.MaxOp,
-        onnx.MeanOp,
-        onnx.MinOp,
-        onnx.MulOp,
-        onnx.OrOp,
-        onnx.SumOp,
-        onnx.XorOp,
-    }
-)
 _MOST_READERS: Final = 16
 """How many readers of a value are looked at for an output that the last op does not depend on."""
 
@@ -169,7 +151,12 @@ class Search:
                 continue
             if isinstance(tensor, Choice):
                 self._bind(self.values, tensor, value)
-                return self._first([(option, value, op, goals) for option in tensor.options])
+                options = [
+                    option
+                    for option in tensor.options
+                    if self.is_explaining or self._is_plausible(option, value, op)
+                ]
+                return self._first([(option, value, op, goals) for option in options])
             if isinstance(tensor, Result):
                 branches = self._enter(tensor, value, goals)
                 if len(branches) != 1:
@@ -202,13 +189,11 @@ class Search:
         return self._enter_op(tensor.op, op, goals)
 
     def _enter_op(self, expected: OpCall, op: Operation, goals: Goals) -> list[Goals]:
-        known = self.ops.get(expected)
-        if known is not None and known is not op:
-            self._fail(expected.location, "{}: found both {} and {}", expected, known, op)
-            return []
         problem = attribute_problem(expected, self.pattern.attributes[expected], op, self.config.rtol)
-        if problem is not None or not self._bind_free_attributes(expected, op):
+        if problem is not None:
             self._fail(expected.location, "{}: {}", op, problem)
+            return []
+        if not self._bind_free_attributes(expected, op):
             return []
         self._bind(self.ops, expected, op)
         for result in self.pattern.results[expected]:
@@ -247,7 +232,7 @@ class Search:
             return []
         pairs = list(zip(wanted, found, strict=False))
         orders = [pairs]
-        if self.config.commute and type(op) in _COMMUTATIVE and len(pairs) == 2 and len(op.operands) == 2:
+        if self.config.commute and type(op) in COMMUTATIVE and len(pairs) == 2 and len(op.operands) == 2:
             (a, x), (b, y) = pairs
             if a is not b and x is not y:
                 orders.append([(a, y), (b, x)])
@@ -264,30 +249,27 @@ class Search:
             if tensor is None and not is_none(value):
                 self._fail(expected.location, "{} is given {}, which the pattern leaves out", op, value)
                 return
-            if isinstance(tensor, Result) and not self._may_be(tensor, value):
+            if isinstance(tensor, Result) and not self.pattern.may_be(tensor, value):
                 self._fail(tensor.location, "expected {}, found {}", tensor.op, value)
                 return
-            if not self.is_explaining and not self._is_plausible(tensor, value, op):
+            if tensor is not None and not self.is_explaining and not self._is_plausible(tensor, value, op):
                 return
         for tensor, value in reversed(pairs):
             if tensor is not None:
                 goals = (tensor, value, op, goals)
         yield goals
 
-    def _is_plausible(self, tensor: Tensor | None, value: SSAValue, op: Operation) -> bool:
+    def _is_plausible(self, tensor: Tensor, value: SSAValue, op: Operation) -> bool:
         """Looks ahead at what needs no walk, which saves walking elsewhere first.
 
         It decides nothing: the search would find out later, further on, which is what explaining is about.
         """
         if isinstance(tensor, Literal):
             return leaf_problem(self.graph, tensor, value, op, self.config.rtol) is None
-        bound = None if tensor is None else self.values.get(tensor)
-        return bound is None or is_same_value(bound, value)
-
-    def _may_be(self, tensor: Result, value: SSAValue) -> bool:
-        """A look at the producer alone, so that a wrong order of operands is not tried out."""
-        op = self.graph.producer(value)
-        return op is not None and type(op) is tensor.op.op_class
+        bound = self.values.get(tensor)
+        if bound is not None:
+            return is_same_value(bound, value)
+        return self.pattern.may_be(tensor, value)
 
     def _bind_rest(self, rest: Tensor, values: tuple[SSAValue, ...]) -> bool:
         bound = self.rests.get(rest)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from xdsl.ir import Operation
+
 from onnxloom.transforms.rewriting.declarative.expressions import Choice, OpCall, Result, Tensor
 
 
@@ -44,3 +46,18 @@ def _count(value: Tensor, known: dict[Tensor, frozenset[OpCall]]) -> frozenset[O
             own = frozenset({value.op}) if isinstance(value, Result) else frozenset[OpCall]()
             known[value] = own.union(*parts)
     return known[value]
+
+
+def makers_of(value: Tensor) -> frozenset[type[Operation]] | None:
+    """The classes of the ops that may make a value; None where anything may stand."""
+    if isinstance(value, Result):
+        return frozenset({value.op.op_class})
+    if not isinstance(value, Choice):
+        return None
+    found: set[type[Operation]] = set()
+    for option in value.options:
+        classes = makers_of(option)
+        if classes is None:
+            return None
+        found |= classes
+    return frozenset(found)

@@ -374,6 +374,19 @@ def test_a_list_is_a_constant_of_its_shape_and_elements(axes: str, matches: bool
     assert fires(Listed, text) == matches
 
 
+def test_an_array_has_the_same_shape():
+    class Row(Scale):
+        @pattern
+        def half(x: Tensor) -> Tensor:
+            return op.Neg(x * [1.0, 2.0, 3.0, 4.0])
+
+    row = "dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>"
+    matrix = "dense<[[1.0, 2.0, 3.0, 4.0]]> : tensor<1x4xf32>"
+    ends = ("%m = Mul %x %k", "%y = Neg %m")
+    assert fires(Row, graph(f"%k = {row}", *ends))
+    assert "found one of another shape" in decline_reason(graph(f"%k = {matrix}", *ends), Row)
+
+
 def test_what_a_list_becomes_keeps_values():
     text = graph(
         "%a = dense<[0, 1]> : tensor<2xi64>",
@@ -547,6 +560,28 @@ def test_an_input_that_is_left_out():
         len(names(check_pattern(graph(k, scalar("%l", "-1.0"), "%c = Clip %x %l %k", "%y = Neg %c"), Lower)))
         == 4
     )
+
+
+def test_an_input_that_is_left_out_twice_is_the_same():
+    class Twice(DeclarativePattern):
+        @pattern
+        def clipped(x: Tensor, low: Tensor | None, high: Tensor | None) -> Tensor:
+            return op.Clip(op.Clip(x, low, high), low, high)
+
+        def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+            return op.Clip(inputs.x, inputs.low, inputs.high)
+
+    absent = """
+    func.func @main(%x : tensor<f32>, %k : tensor<f32>) -> tensor<f32> {
+      %n = "onnx.NoValue"() {value} : () -> none
+      %m = "onnx.NoValue"() {value} : () -> none
+      %c = "onnx.Clip"(%x, %n, %k) : (tensor<f32>, none, tensor<f32>) -> tensor<f32>
+      %y = "onnx.Clip"(%c, %m, %k) : (tensor<f32>, none, tensor<f32>) -> tensor<f32>
+      onnx.Return %y : tensor<f32>
+    }"""
+    assert names(check_pattern(absent, Twice, times=1)) == ["Clip"]
+    other = absent.replace("(%c, %m, %k) : (tensor<f32>, none,", "(%c, %k, %k) : (tensor<f32>, tensor<f32>,")
+    assert "low: found both nothing and the input k" in decline_reason(other, Twice)
 
 
 @pytest.mark.parametrize(
