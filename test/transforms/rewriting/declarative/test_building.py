@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
-from onnxloom.dialects.onnx.text import parse_module
+from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import PassError
 from onnxloom.testing.patterns import check_pattern, decline_reason
 from onnxloom.transforms.miss import Miss, no_match
@@ -30,6 +30,9 @@ from onnxloom.transforms.rewriting.declarative import (
     pattern,
 )
 from onnxloom.transforms.rewriting.driver import optimize
+from onnxloom.transforms.rewriting.pattern import Stage
+from onnxloom.transforms.rewriting.registry import use_patterns
+from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
 
 Made = Any
 
@@ -300,3 +303,34 @@ def test_scalars_tell_numbers_of_any_rank():
     lines = ("%k = dense<0.5> : tensor<1x1xf32>", "%a = PRelu %x %k", "%y = Neg %a")
     assert "alpha = 5.000000e-01" in str(check_pattern(graph(*lines), Scaled))
     assert scalar("%k", "2.0") == "%k = dense<2.0> : tensor<f32>"
+
+
+def test_the_engine_checks_the_type_of_what_is_built():
+    with pytest.raises(PassError, match=r"the replacement has type tensor<2xf32>; expected tensor<2x4xf32>"):
+        built(lambda inputs, _: op.ReduceSum(inputs.x, [1], keepdims=0))
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+def test_patterns_of_every_stage_run_there(stage: Stage):
+    class Staged(DeclarativePattern):
+        @pattern
+        def negated(x: Tensor) -> Tensor:
+            return op.Neg(op.Abs(x))
+
+        def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+            return op.Abs(op.Neg(inputs.x))
+
+    Staged.stage = stage
+    with use_patterns([Staged]):
+        for other in Stage:
+            module = parse_module(graph("%a = Abs %x", "%y = Neg %a"))
+            RewritePatternsPass(("Staged",), stage=other.value).apply(make_context(), module)
+            assert ('onnx.Neg"(%x)' in str(module)) == (other is stage)
+
+
+def test_before_shape_inference_types_are_not_known_yet():
+    shape = "tensor<*xf32>"
+    text = graph(f"%a = Abs %x : {shape}", f"%y = Neg %a : {shape}", inputs=[f"%x : {shape}"], results=shape)
+    module = parse_module(text)
+    assert optimize(module, [replacing(lambda inputs, _: op.Sin(op.Neg(inputs.x * 2.0)))]) == 1
+    assert str(module).count(shape) >= 3
