@@ -324,3 +324,19 @@ def test_what_goes_with_an_op_that_holds_it_is_neither_declined_nor_folded():
     step = FoldConstantsPass()
     assert run(module, step) == 1
     assert step.report.ops["onnx.If"].folded == 1 and ops(module) == []
+
+
+def test_sizes_fold_where_they_stand_unless_they_are_only_marked():
+    text = """
+    func.func @f(%x: tensor<3xf32>) -> tensor<i64> {
+      %0 = "onnx.Size"(%x) {onnx_node_name = "size"} : (tensor<3xf32>) -> tensor<i64>
+      onnx.Return %0 : tensor<i64>
+    }"""
+    with limit_rewrites(None) as log:
+        run(as_module(text), FoldDimensionsPass())
+    assert log.taken == [("fold-dimensions", 'fold at onnx.Size "size"')]
+    module = as_module(text)
+    with limit_rewrites(None) as log:
+        assert run(module, FoldDimensionsPass(mark_only=True)) == 0
+        assert run(module, FoldDimensionsPass()) == 1
+    assert [pass_name for pass_name, _ in log.taken] == ["fold-dimensions"]
