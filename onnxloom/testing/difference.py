@@ -118,13 +118,7 @@ def _kind(value: Any) -> str:
 
 
 def _shown(element: Any) -> str:
-    if isinstance(element, str | bytes):
-        return repr(element[:40])
-    dtype = getattr(element, "dtype", None)
-    if dtype is not None and is_float(dtype):
-        value = float(element)
-        return str(element) if dtype.kind == "f" or not np.isfinite(value) else f"{value:g}"
-    return str(element)
+    return repr(element[:40]) if isinstance(element, str) else str(element)
 
 
 def _listed(names: Any) -> str:

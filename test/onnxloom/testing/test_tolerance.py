@@ -11,6 +11,7 @@ import pytest
 from onnxloom.testing import Abs, Exact, Rel, Tolerance, Ulp, difference, differences, parse_tolerance
 
 F32 = np.float32
+BF16 = ml_dtypes.bfloat16
 ONE = np.array(1, F32)
 NEXT = np.nextafter(ONE, F32(2))
 
@@ -119,6 +120,28 @@ def test_the_message_names_the_worst_element() -> None:
 
 
 @pytest.mark.parametrize(
+    ("want", "got", "message"),
+    [
+        (np.array(1, F32), np.array(2, F32), "y: expected 1.0, got 2.0, 8388608 ulp apart; 1 of 1 elements"),
+        (np.array(1, F32), np.array(np.nan, F32), "y: expected 1.0, got nan; 1 of 1 elements"),
+        (np.array(["a"]), np.array(["b" * 50], object), f"y: element [0]: expected 'a', got '{'b' * 40}'; 1"),
+        (
+            np.array([1.5], ml_dtypes.bfloat16),
+            np.array([2], ml_dtypes.bfloat16),
+            "y: element [0]: expected 1.5",
+        ),
+        (np.array([7]), np.array([8]), "y: element [0]: expected 7, got 8; 1 of 1 elements"),
+    ],
+)
+def test_the_message_shows_both_values(want: Any, got: Any, message: str) -> None:
+    assert str(difference("y", want, got)).startswith(message)
+
+
+def test_strings_of_every_dtype_are_equal() -> None:
+    assert difference("y", np.array(["a", "bc"]), np.array(["a", "bc"], object)) is None
+
+
+@pytest.mark.parametrize(
     ("want", "got", "reason"),
     [
         (np.zeros(2, F32), np.zeros(2), "expected dtype float32, got float64"),
@@ -127,6 +150,7 @@ def test_the_message_names_the_worst_element() -> None:
         ({"a": ONE}, {"b": ONE}, "expected the keys a, got b"),
         (ONE, None, "expected a tensor, got nothing"),
         (ONE, [ONE], "expected a tensor, got a sequence"),
+        ({"a": ONE}, ONE, "expected a map, got a tensor"),
     ],
 )
 def test_kinds_dtypes_and_shapes_must_agree(want: Any, got: Any, reason: str) -> None:
@@ -160,6 +184,8 @@ def test_tolerances_are_read_from_text() -> None:
     texts = ("exact", "abs:0.5", "ulp:4")
     assert [parse_tolerance(text) for text in texts] == [Exact(), Abs(0.5), Ulp(4)]
     assert parse_tolerance("rel:1e-3").limit == 1e-3
+    shown = [str(one) for one in (Exact(), Abs(0.5), Ulp(4), Rel(0.1), Rel(0.1, floor=0.01))]
+    assert shown == ["exact", "abs 0.5", "4 ulp", "rel 0.1", "rel 0.1 (or 0.01)"]
     for text in ("", "rel", "rel:x", "exact:1", "ulp:-1", "near:1", "abs:nan"):
         with pytest.raises(ValueError, match="is no tolerance"):
             parse_tolerance(text)
