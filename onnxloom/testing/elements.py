@@ -51,9 +51,7 @@ def ulps(want: Array, got: Array) -> Array:
 def _bits(array: Array) -> tuple[Array, Array]:
     """Sign and distance from zero, in representable values, of each float."""
     width = int(float_info(array.dtype).bits)
-    native = np.ascontiguousarray(array).reshape(array.shape)
-    if not native.dtype.isnative:
-        native = native.astype(native.dtype.newbyteorder("="))
+    native = array.astype(array.dtype.newbyteorder("="), order="C")
     patterns = native.view(f"u{array.dtype.itemsize}").astype(np.uint64)
     if array.dtype.name == "float8_e8m0fnu":
         return np.zeros(array.shape, bool), patterns

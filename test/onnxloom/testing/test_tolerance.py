@@ -55,6 +55,18 @@ def test_ulp_counts_representable_values(dtype: Any) -> None:
     assert not equal(got[2:], below_zero, Ulp(1))
 
 
+def test_ulps_of_a_type_without_a_sign() -> None:
+    want = np.array([1.0], ml_dtypes.float8_e8m0fnu)
+    assert equal(want, np.array([2.0], want.dtype), Ulp(1))
+
+
+def test_the_byte_order_does_not_matter() -> None:
+    want = np.array([[1.0, 2.0], [3.0, 4.0]], ">f4")
+    assert equal(want, want.astype("<f4"), Exact())
+    assert equal(want, np.nextafter(want, F32(9)).astype("<f4"), Ulp(1))
+    assert equal(want.T, np.ascontiguousarray(want.T).astype("<f4"), Exact())
+
+
 def test_ulps_of_the_widest_distance_do_not_wrap_around() -> None:
     top = np.array([np.finfo(np.float64).max])
     assert not equal(top, -top, Ulp(1 << 62))
