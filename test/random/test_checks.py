@@ -70,11 +70,21 @@ def test_names_types_and_shapes_count() -> None:
 
 def test_infinities_and_nan_are_values() -> None:
     text = "g (float[2] x) => (float[2] y) { y = Exp (x) }"
-    graph = graph_of(text, x=np.array([200.0, np.nan], np.float32))
+    graph = graph_of(text, x=np.array([np.inf, np.nan], np.float32))
     stability = Stability(graph.model, graph.feeds, graph.wanted)
     assert stability.explains({"y": np.array([np.inf, np.nan], np.float32)})
     assert not stability.explains({"y": np.array([3e38, np.nan], np.float32)})
     assert not stability.explains({"y": np.array([np.inf, 1.0], np.float32)})
+
+
+def test_overflow_that_a_shift_avoids_is_not_compared() -> None:
+    text = "g (float[2] x) => (float[2] y) { e = Exp (x) s = ReduceSum (e) y = Div (e, s) }"
+    graph = graph_of(text, x=np.array([200.0, 1.0], np.float32))
+    stability = Stability(graph.model, graph.feeds, graph.wanted)
+    assert np.isnan(graph.wanted["y"][0])
+    assert stability.explains({"y": np.array([1.0, 0.0], np.float32)})
+    calm = graph_of(text, x=np.array([2.0, 1.0], np.float32))
+    assert value_failure("c", calm, {"y": np.array([1.0, 0.0], np.float32)}, Agreement.ROUNDING) is not None
 
 
 def test_the_verdict_names_who_is_alone() -> None:

@@ -7,7 +7,7 @@ An output that no inexact op reaches may not change at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -60,7 +60,8 @@ class Disturbed(Host):
             results = super().node(node, values)
             return [self._signs(r) for r in results] if node.op_type in SIGNLESS_ZERO_OPS else results
         inputs = {name: self._off(values[name]) for name in node.input if name}
-        return [self._off(result) for result in super().node(node, inputs)]
+        results = [self._off(result) for result in super().node(node, inputs)]
+        return results if self._lean else [self._in_range(result, inputs.values()) for result in results]
 
     def _off(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or not is_float(value.dtype):
@@ -71,6 +72,24 @@ class Disturbed(Host):
         with np.errstate(all="ignore"):
             off = wide * (1 + DISTURBANCE * eps * direction)
             return np.asarray(np.where(np.isfinite(wide), off, wide)).astype(value.dtype)
+
+    def _in_range(self, value: Any, inputs: Iterable[Any]) -> Any:
+        """Now and then, numbers where the op overflowed or underflowed.
+
+        What spells Softmax or Attention leaves the range where the op itself, which shifts and scales first,
+        does not; what it then gives says nothing.
+        """
+        if not isinstance(value, np.ndarray) or not is_float(value.dtype):
+            return value
+        given = [a for a in inputs if isinstance(a, np.ndarray) and is_float(a.dtype)]
+        if not all(np.isfinite(a.astype(np.float64)).all() for a in given):
+            return value
+        info = ml_dtypes.finfo(value.dtype)
+        wide = value.astype(np.float64)
+        chosen = self._rng.random(value.shape) < 0.5
+        wide = np.where(chosen & np.isinf(wide), np.sign(wide) * float(info.max), wide)
+        wide = np.where(chosen & (wide == 0), float(info.smallest_subnormal), wide)
+        return np.asarray(wide).astype(value.dtype)
 
     def _signs(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray) or not is_float(value.dtype):
