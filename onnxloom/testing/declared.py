@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.lowering.plan.program import is_array
+from onnxloom.testing.elements import Array
 from onnxloom.transforms.describe import describe
 
 
@@ -19,18 +20,25 @@ class DeclaredTypes:
         self.wrong = ""
 
     def see(self, value: SSAValue, observed: Any) -> None:
-        if self.wrong or not isinstance(observed, np.ndarray):
+        declared: Attribute = value.type
+        if self.wrong or not isinstance(declared, TensorType | UnrankedTensorType):
             return
-        array = cast("np.ndarray[Any, Any]", observed)
-        declared = value.type
-        if not isinstance(declared, TensorType | UnrankedTensorType):
-            return
-        element = cast("TensorType[Attribute]", declared).element_type
-        fits = array.dtype.kind in "OUS" or array.dtype == dtype_of_element(element)
-        if isinstance(declared, TensorType):
-            dims = cast("TensorType[Attribute]", declared).get_shape()
-            fits = fits and len(dims) == array.ndim
-            fits = fits and all(d in (DYNAMIC_INDEX, s) for d, s in zip(dims, array.shape, strict=True))
-        if not fits:
-            where = "a block argument" if isinstance(value.owner, Block) else describe(value.owner)
-            self.wrong = f"{where} is declared {declared}, but holds {array.dtype}{list(array.shape)}"
+        held = type(observed).__name__
+        if is_array(observed):
+            if _fits(cast(Attribute, declared), observed):
+                return
+            held = f"{observed.dtype}{list(observed.shape)}"
+        where = "a block argument" if isinstance(value.owner, Block) else describe(value.owner)
+        self.wrong = f"{where} is declared {cast(Attribute, declared)}, but holds {held}"
+
+
+def _fits(declared: Attribute, array: Array) -> bool:
+    tensor = cast("TensorType[Attribute]", declared)
+    if array.dtype.kind not in "OUS" and array.dtype != dtype_of_element(tensor.element_type):
+        return False
+    if not isinstance(declared, TensorType):
+        return True
+    dims = tensor.get_shape()
+    if len(dims) != array.ndim:
+        return False
+    return all(d in (DYNAMIC_INDEX, s) for d, s in zip(dims, array.shape, strict=True))
