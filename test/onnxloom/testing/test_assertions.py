@@ -25,6 +25,7 @@ from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import make
 from onnxloom.errors import InputError, ModelError
 from onnxloom.testing import Abs, Exact, Ulp, as_module, assert_noop, assert_preserves_numerics, feeds_for
+from onnxloom.testing.noop import first_change
 
 TEXT = """
 func.func @main_graph(%x: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
@@ -235,6 +236,13 @@ def test_noop_accepts_what_changes_nothing() -> None:
 def test_noop_fails_on_any_change(transform: Callable[[ModuleOp], None]) -> None:
     with pytest.raises(AssertionError, match="the transform changed the module: line [0-9]+ was"):
         assert_noop(TEXT, transform)
+
+
+def test_the_first_changed_line_is_shown() -> None:
+    assert first_change("a\nb", "a\nb") == ""
+    assert first_change("a\nb", "a\n c\nd") == "line 2 was 'b', is 'c'"
+    assert first_change("a\nb", "a\nb\nc") == "line 3 was not there, is 'c'"
+    assert first_change("a\nb", "a") == "line 2 was 'b', is not there"
 
 
 def test_noop_sees_a_change_of_a_large_weight() -> None:
