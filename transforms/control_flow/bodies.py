@@ -15,12 +15,12 @@ from onnxloom.transforms.shape_inference import set_type
 
 
 def known_scalar(value: SSAValue) -> bool | int | None:
-    """The only element of a constant bool or integer; default values of inputs are not constant."""
+    """The only element of a condition or trip count that is constant; default values of inputs are not."""
     owner = value.owner
     if not isinstance(owner, onnx.ConstantOp) or OVERRIDABLE in owner.attributes:
         return None
     array = constant_value(value)
-    if array is None or array.size != 1 or array.dtype.kind not in "biu":
+    if array is None or array.size != 1:
         return None
     return array.reshape(()).item()
 

@@ -131,6 +131,15 @@ GOES_ON = "onnx.Yield %go, %e : tensor<i1>, tensor<f32>"
             loop(
                 "%two, %false, %x",
                 "onnx.Yield %go, %e, %e : tensor<i1>, tensor<f32>, tensor<f32>",
+                "tensor<f32>, tensor<3xf32>",
+                counter="(tensor<i64>, tensor<i1>, tensor<f32>)",
+            ),
+            "it never runs, and the shape of its empty scan output is not known",
+        ),
+        (
+            loop(
+                "%two, %false, %x",
+                "onnx.Yield %go, %e, %e : tensor<i1>, tensor<f32>, tensor<f32>",
                 "tensor<f32>, tensor<*xf32>",
                 counter="(tensor<i64>, tensor<i1>, tensor<f32>)",
             ),
@@ -232,8 +241,8 @@ def test_why_an_op_stays_in_a_loop(text: str, reason: str):
 
 def test_what_may_fail_stays_in_a_scan_that_may_not_run():
     text = """
-func.func @f(%x: tensor<4xf32>, %s: tensor<?x4xf32>, %t: tensor<4x?xf32>, %j: tensor<i64>)
-    -> tensor<4xf32> {
+func.func @f(%x: tensor<4xf32>, %s: tensor<?x4xf32>, %t: tensor<4x?xf32>, %z: tensor<0x4xf32>,
+             %j: tensor<i64>) -> tensor<4xf32> {
   %y = "onnx.Scan"(%x, INPUT) <{num_scan_inputs = 1 : si64AXES}> ({
   ^bb0(%u: tensor<4xf32>, %e: tensor<4xf32>):
     %0 = "onnx.Gather"(%x, %j) : (tensor<4xf32>, tensor<i64>) -> tensor<f32>
@@ -245,6 +254,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<?x4xf32>, %t: tensor<4x?xf32>, %j: te
     for value, value_type, axes in (
         ("%s", "tensor<?x4xf32>", ""),
         ("%t", "tensor<4x?xf32>", ", scan_input_axes = [1]"),
+        ("%z", "tensor<0x4xf32>", ""),
         ("%t", "tensor<4x?xf32>", ", scan_input_axes = [-1]"),
     ):
         changed = text.replace("INPUT", value).replace("TYPE", value_type).replace("AXES", axes)

@@ -55,7 +55,7 @@ class AffineBeforeConv(PatternOptimization, abstract=True):
     def match(self, graph: GraphIndex, op: Operation) -> MatchResult | Miss:
         assert isinstance(op, onnx.ConvOp)
         maker = graph.producer_of(op.X, self.maker)
-        if maker is None or op.X is not maker.results[0]:
+        if maker is None:
             return no_match(op, lambda: f"the input is not the result of a {self.maker.name}")
         if graph.only_consumer(op.X) is not op:
             return no_match(op, "something else reads the input too")
