@@ -222,3 +222,14 @@ def test_pairs_along_other_axes_and_of_other_lengths():
       onnx.Return %y : tensor<*xf32>
     }"""
     assert "as long as the part" in decline_reason(longer, RotaryConcatPartPattern)
+
+
+def test_pairs_of_no_known_rank():
+    text = """
+    func.func @f(%p: tensor<*xf32>, %q: tensor<*xf32>, %z: tensor<*xf32>) -> tensor<*xf32> {
+      %l = "onnx.Concat"(%p, %z) <{axis = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+      %r = "onnx.Concat"(%z, %q) <{axis = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+      %y = "onnx.Add"(%l, %r) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+      onnx.Return %y : tensor<*xf32>
+    }"""
+    assert "not the same rank" in decline_reason(text, RotaryConcatPartPattern)
