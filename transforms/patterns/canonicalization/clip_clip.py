@@ -108,6 +108,5 @@ def _raised(high: _Bound, low: _Bound) -> _Bound:
 
 def _is_unordered(a: _Bound, b: _Bound) -> bool:
     """Whether two bounds are zeros of different sign."""
-    if a is None or b is None or a.dtype.kind in "iu":
-        return False
-    return bool(a == 0) and bool(b == 0) and bool(np.signbit(a)) != bool(np.signbit(b))
+    signs = {bool(np.signbit(bound)) for bound in (a, b) if bound is not None and bound == 0}
+    return len(signs) > 1

@@ -42,8 +42,6 @@ class ReshapeReshapePattern(PatternOptimization):
         target = graph.constant_ints(op.shape)
         if target is None:
             return no_match(op, "the target shape is not constant: it may copy dims of the inner result")
-        if 0 not in target:
-            return MatchResult((inner, op))
         resolved = _resolve_zeros(graph, inner, target)
         if resolved is None:
             return no_match(op, "a dim that the target copies is not known")

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import onnx as standard
 import pytest
-from rewritten import array_of, only, op_names
+from rewritten import array_of, only, op_names, retyped
 from text_models import model_of
 
 from onnxloom.dialects import onnx
@@ -55,6 +55,12 @@ def test_other_element_types(element: str) -> None:
     clip = only(check_pattern(clips("p1, p3", "z, p2", element), ClipClipPattern), onnx.ClipOp)
     assert (array_of(clip.min), array_of(clip.max)) == (1, 2)
     assert array_of(clip.min).shape == ()
+
+
+@pytest.mark.parametrize("element", [standard.TensorProto.FLOAT16, standard.TensorProto.BFLOAT16])
+def test_sixteen_bit_floats(element: int) -> None:
+    clip = only(check_pattern(retyped(clips("z, p3", "z, p2"), element), ClipClipPattern), onnx.ClipOp)
+    assert (float(array_of(clip.min)), float(array_of(clip.max))) == (0, 2)
 
 
 def test_a_computed_lower_and_then_a_computed_upper_bound() -> None:
