@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final, TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -115,9 +116,8 @@ class Folding:
             return
         self.apply(op, outcome, start)
 
-    def apply(self, op: Operation, fold: Fold, start: int | None = None) -> bool:
-        """Replaces an op, if another rewrite may be done at all."""
-        start = perf_counter_ns() if start is None else start
+    def apply(self, op: Operation, fold: Fold, start: int) -> bool:
+        """Replaces an op, if another rewrite may be done at all; work on it began at `start`."""
         if not may_rewrite(self.pass_name, fold.what, op):
             return False
         name = op.name
@@ -150,7 +150,7 @@ class Folding:
 
     def _constant(self, op: Operation, index: int, array: Array) -> onnx.ConstantOp:
         """A constant that takes over the annotations and the name of a result."""
-        constant = onnx.make_constant(array)
+        constant = onnx.make_constant(_on_its_own(array))
         constant.attributes.update(op.attributes)
         constant.attributes.pop(POTENTIAL, None)
         name = op.attributes.get(_NODE_NAME)
@@ -171,6 +171,14 @@ class Folding:
             self._waiting.pop(dead, None)
             dead.detach()
             dead.erase()
+
+
+def _on_its_own(array: Array) -> Array:
+    """A copy of what is a small part of other data: a view would keep all of these in memory."""
+    base = array.base
+    if isinstance(base, np.ndarray) and base.nbytes > 2 * array.nbytes:
+        return array.copy()
+    return array
 
 
 def _is_removable(op: Operation) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from time import perf_counter_ns
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -97,9 +98,10 @@ def take_effect(module: ModuleOp, folding: Folding) -> None:
     for op in list(module.walk()):
         if POTENTIAL not in op.attributes or not folding.is_part_of_module(op):
             continue
+        start = perf_counter_ns()
         fold = ripe(op)
         if fold is not None:
-            folding.apply(op, fold)
+            folding.apply(op, fold, start)
 
 
 def ripe(op: Operation) -> Fold | None:

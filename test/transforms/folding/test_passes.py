@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import onnx.helper as oh
@@ -340,3 +340,23 @@ def test_sizes_fold_where_they_stand_unless_they_are_only_marked():
         assert run(module, FoldDimensionsPass(mark_only=True)) == 0
         assert run(module, FoldDimensionsPass()) == 1
     assert [pass_name for pass_name, _ in log.taken] == ["fold-dimensions"]
+
+
+@pytest.mark.parametrize(("end", "is_shared"), [(500, False), (3000, True)])
+def test_a_small_part_of_a_weight_does_not_keep_the_rest_alive(end: int, is_shared: bool):
+    weight = np.arange(4096, dtype=np.float32)
+    nodes = [oh.make_node("Slice", ["w", "zero", "end"], ["part"]), oh.make_node("Add", ["x", "part"], ["y"])]
+    info = [oh.make_tensor_value_info(name, TensorProto.FLOAT, [end]) for name in "xy"]
+    ends = {"zero": np.array([0]), "end": np.array([end])}
+    constants = [numpy_helper.from_array(array, name) for name, array in {"w": weight, **ends}.items()]
+    module = import_model(oh.make_model(oh.make_graph(nodes, "g", info[:1], info[1:], constants)))
+    whole = next(constant_value(op.output) for op in module.walk() if _is_constant_of(op, 4096))
+    assert run(module, FoldConstantsPass()) == 1
+    part = next(constant_value(op.output) for op in module.walk() if _is_constant_of(op, end))
+    assert part is not None and whole is not None
+    np.testing.assert_array_equal(part, weight[:end])
+    assert np.shares_memory(part, whole) == is_shared
+
+
+def _is_constant_of(op: Operation, size: int) -> TypeGuard[onnx.ConstantOp]:
+    return isinstance(op, onnx.ConstantOp) and op.output.type.get_shape() == (size,)  # pyright: ignore
