@@ -88,11 +88,9 @@ def _node(op: OnnxOp, schema: Any, names: list[str], match: Match) -> NodeProto:
 
 def _type_proto(value: SSAValue) -> TypeProto:
     """What a body may depend on: the element type, and dims as far as they are numbers."""
-    element = element_type(value.type)
     proto = TypeProto()
-    if element is None:
-        return proto
-    proto.tensor_type.elem_type = ELEMENT_TO_PROTO[element]
+    element = element_type(value.type)
+    proto.tensor_type.elem_type = 0 if element is None else ELEMENT_TO_PROTO[element]
     value_type: Attribute = value.type
     if isinstance(value_type, TensorType):
         proto.tensor_type.shape.SetInParent()

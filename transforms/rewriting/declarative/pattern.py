@@ -121,6 +121,7 @@ def _compile(cls: type[DeclarativePattern]) -> None:
     functions: dict[str, PatternFunction] = {}
     for base in reversed(cls.__mro__):
         for key, value in vars(base).items():
+            functions.pop(key, None)  # what a subclass puts in its place counts
             if isinstance(value, pattern):
                 found = cast("staticmethod[..., Any]", value)
                 functions[key] = found.__func__

@@ -60,9 +60,6 @@ class PatternGraph:
     location: Location
     parameters: tuple[Parameter, ...]
     outputs: tuple[Tensor, ...]
-    calls: tuple[OpCall, ...]
-    """In the order they were written."""
-
     roots: tuple[tuple[Tensor, Result], ...]
     """What a match starts from: the output with the last op, and each op it may be made by."""
 
@@ -71,6 +68,8 @@ class PatternGraph:
 
     captures: tuple[Tensor, ...]
     results: Mapping[OpCall, tuple[Result, ...]]
+    """The results of each op that the expressions use."""
+
     attributes: Mapping[OpCall, tuple[tuple[str, Any], ...]]
     """What attributes must be: given in the pattern, else the schema's default, else absent."""
 
@@ -127,7 +126,8 @@ def graph_of(owner: str, name: str, function: PatternFunction) -> PatternGraph:
     except UnknownOp as error:
         raise TypeError(f"{where}: {error}") from None
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{where}: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{where}: {error}") from error
     finally:
         recorded_calls.reset(token)
     outputs = _outputs(where, given)
@@ -138,22 +138,18 @@ def graph_of(owner: str, name: str, function: PatternFunction) -> PatternGraph:
     check_names(where, [*(p.name for p in parameters), *(str(c.capture_name) for c in captures)])
     roots = _roots(where, outputs, made)
     return PatternGraph(
-        where,
-        location,
-        parameters,
-        outputs,
-        tuple(made),
-        roots,
-        _side_steps(where, roots[0][0], outputs, made),
-        captures,
-        {op: tuple(v for v in values if isinstance(v, Result) and v.op is op) for op in made},
-        {op: tuple(_expected_attributes(op)) for op in made},
-        {
-            op: tuple((n, a.name) for n, a in op.attributes.items() if isinstance(a, FreeAttribute))
-            for op in made
-        },
-        len(most_ops(outputs)),
-        {value: makers_of(value) for value in values},
+        name=where,
+        location=location,
+        parameters=parameters,
+        outputs=outputs,
+        roots=roots,
+        side_steps=_side_steps(where, roots[0][0], outputs, made),
+        captures=captures,
+        results={op: tuple(v for v in values if isinstance(v, Result) and v.op is op) for op in made},
+        attributes={op: tuple(_expected_attributes(op)) for op in made},
+        free_attributes={op: tuple(_free_attributes(op)) for op in made},
+        op_count=len(most_ops(outputs)),
+        makers={value: makers_of(value) for value in values},
     )
 
 
@@ -167,6 +163,12 @@ def _expected_attributes(op: OpCall) -> Iterator[tuple[str, Any]]:
             yield name, attribute_value(default_of(op.op_class, name))
         else:
             yield name, attribute_value(to_attribute(value, op.op_class, name))
+
+
+def _free_attributes(op: OpCall) -> Iterator[tuple[str, str]]:
+    for name, value in op.attributes.items():
+        if isinstance(value, FreeAttribute):
+            yield name, value.name
 
 
 def _outputs(where: str, given: object) -> tuple[Tensor, ...]:

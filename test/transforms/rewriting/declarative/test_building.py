@@ -83,6 +83,11 @@ def test_a_list_has_the_element_type_the_op_demands():
     assert array.dtype == np.int64 and array.tolist() == [2, 4]
 
 
+def test_bools_where_the_op_takes_nothing_else():
+    ops = built(lambda i, _: op.Where([True, False, True, False], i.x, 0.0))
+    assert {array.dtype.name for array in constants(ops)} == {"bool", "float32"}
+
+
 def test_an_array_keeps_its_element_type():
     (array,) = constants(built(lambda i, _: op.Pow(i.x, np.array([1, 2, 3, 4], np.int32))))
     assert array.dtype == np.int32 and array.shape == (4,)

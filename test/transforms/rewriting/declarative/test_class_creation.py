@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.utils.test_value import create_ssa_value
 
 from onnxloom.dialects import onnx
 from onnxloom.transforms.rewriting.declarative import (
@@ -249,6 +251,13 @@ def results_of_another_result(x: Tensor):
     return op.Dropout(x).results(2)[1].results(2)
 
 
+VALUE = create_ssa_value(TensorType(f32, [2]))
+
+
+def value_of_the_ir(x: Tensor):
+    return op.Add(x, VALUE)
+
+
 def fine(x: Tensor) -> Tensor:
     return op.Relu(x)
 
@@ -273,6 +282,7 @@ FUNCTIONS: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (number_returned, TypeError, "returns 1.0"),
     (returned_twice, ValueError, "returns the same value twice"),
     (alternative_without_op, ValueError, "returns x, which no op makes"),
+    (value_of_the_ir, TypeError, "uses a value of the IR; expected parameters, numbers and ops"),
     (unused_parameter, ValueError, "parameter 'y' is not part of what is returned"),
     (unused_op, ValueError, r"onnx.Sin \(test_class_creation.py:\d+\) is not part of what is returned"),
     (no_parameter, TypeError, "has no parameter"),
@@ -435,3 +445,32 @@ def test_pattern_functions_are_inherited():
 
     assert [graph.name for graph in Derived.patterns] == ["Derived.first", "Derived.second"]
     assert Derived.start_ops == (onnx.ReluOp, onnx.SinOp)
+
+
+def test_a_subclass_may_replace_and_remove_pattern_functions():
+    class First(DeclarativePattern):
+        @pattern
+        def one(x: Tensor) -> Tensor:
+            return op.Relu(x)
+
+        @pattern
+        def two(x: Tensor) -> Tensor:
+            return op.Sin(x)
+
+        def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+            return inputs.x
+
+    def two(x: Tensor) -> Tensor:
+        return op.Cos(x)
+
+    second: Any = type("Second", (First,), {"one": None, "two": pattern(two)})
+    assert second.start_ops == (onnx.CosOp,)
+
+
+def test_an_error_of_another_kind_in_a_pattern_function_is_one_of_the_two():
+    def function(x: Tensor) -> Tensor:
+        b"\xff".decode()
+        return op.Relu(x)
+
+    with pytest.raises(ValueError, match="Wrong.expression: 'utf-8' codec"):
+        declared(function)
