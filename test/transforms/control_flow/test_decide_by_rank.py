@@ -92,3 +92,25 @@ def test_it_looks_so_far_and_no_further(steps: int, decided: bool) -> None:
     step = DecideByRankPass()
     step.apply(make_context(), parse_module(text))
     assert bool(step.report.done) == decided
+
+
+KEEP = "  }) : (tensor<i1>) -> tensor<*xf32>\n  %e ="
+CONSTANT = "  %flat = onnx.Constant dense<false> : tensor<i1>\n  %unread ="
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (KEEP, KEEP.replace(" : (", " {onnxloom.keep} : ("), "it is marked to be kept"),
+        ("  %flat =", CONSTANT, "its condition is constant"),
+        ("perm = [1, 0]", "perm = [1, 0, 2, 3, 4, 5, 6]", "no reader of a result needs a rank"),
+    ],
+)
+def test_an_if_stays_for_a_reason(old: str, new: str, reason: str) -> None:
+    """The second If; without these the first application decides it."""
+    assert MODULE.count(old) == 1
+    step, module = DecideByRankPass(), parse_module(MODULE.replace(old, new))
+    step.apply(make_context(), module)
+    assert not step.report.done and reason in str(step.report.declined[-1][1])
+    step.apply(make_context(), parse_module(MODULE))
+    assert len(step.report.done) == 1
