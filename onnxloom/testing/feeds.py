@@ -42,7 +42,7 @@ def feeds_for(
     Raises:
         InputError: an input is a map, or `dims` names a dim that no input has.
     """
-    module = model if isinstance(model, ModuleOp) else as_module(model)
+    module = as_module(model)
     function = entry_function(module)
     values = Values(np.random.default_rng(seed), special, turn=seed)
     sizes = _Sizes(dict(dims or {}), values.rng)
@@ -56,7 +56,7 @@ def feeds_for(
 
 def varied_feeds(model: Model, seed: int = 0) -> Iterator[dict[str, Any]]:
     """Ordinary inputs, special ones twice, and, where dims are open, with dims of 1 and with an empty one."""
-    module = model if isinstance(model, ModuleOp) else as_module(model)
+    module = as_module(model)
     yield feeds_for(module, seed, special=False)
     yield feeds_for(module, seed)
     yield feeds_for(module, seed + 1)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
-from xdsl.dialects.builtin import IntegerType, TensorType, UnrankedTensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.testing.values import Range
@@ -29,17 +28,20 @@ _SIZES_AND_INDICES: Final = {
 _DIVISIONS: Final = (onnx.DivOp, onnx.ModOp)
 
 
+_SHAPES_ONLY: Final = (onnx.ShapeOp, onnx.SizeOp, onnx.DimOp)
+"""What these give does not depend on the values of their input."""
+
+
 def range_of(argument: SSAValue) -> Range:
     """What the integers of an input may be, by all that is computed from them."""
     found = Range.ANY
     waiting = [argument]
     known = {argument}
     while waiting:
-        value = waiting.pop()
-        if not _holds_integers(value.type):
-            continue
-        for use in value.uses:
+        for use in waiting.pop().uses:
             op = use.operation
+            if isinstance(op, _SHAPES_ONLY):
+                continue
             reduces = op.name.startswith("onnx.Reduce") and use.index == 1
             if op.regions or reduces or use.index in _SIZES_AND_INDICES.get(op.name, ()):
                 return Range.SMALL
@@ -48,9 +50,3 @@ def range_of(argument: SSAValue) -> Range:
             waiting.extend(result for result in op.results if result not in known)
             known.update(op.results)
     return found
-
-
-def _holds_integers(type_: Attribute) -> bool:
-    if not isinstance(type_, TensorType | UnrankedTensorType):
-        return False
-    return isinstance(cast("TensorType[Attribute]", type_).element_type, IntegerType)

@@ -48,6 +48,9 @@ def test_special_floats_are_among_large_inputs(dtype: Any) -> None:
 def test_ordinary_values_are_finite() -> None:
     array = made([400], np.dtype(np.float32), special=False)
     assert np.isfinite(array).all()
+    assert array.min() < -1 and array.max() > 1
+    unsigned = made([400], np.dtype(ml_dtypes.float8_e8m0fnu), special=False)
+    assert np.isfinite(unsigned.astype(np.float32)).all()
 
 
 @pytest.mark.parametrize("dtype", NARROW)
@@ -109,11 +112,40 @@ def test_varied_feeds_have_a_case_of_ones_and_an_empty_one() -> None:
         "j = Abs(i) y = Gather(x, j)",
         "s = Concat <axis = 0> (i, i) y = Expand(x, s)",
         "y = ReduceSum(x, i)",
+        "f = Cast <to = 1> (i) j = Cast <to = 7> (f) y = Gather(x, j)",
     ],
 )
 def test_integers_that_become_indices_are_small(node: str) -> None:
     feeds = of(f"agraph (float[9, 9] x, int64[64] i) => (float[A, B] y) {{ {node} }}")
     assert set(feeds["i"].tolist()) == {0, 1}
+
+
+def test_the_trips_of_a_loop_are_few() -> None:
+    loop = """y = Loop <body = b (int64 k, bool c, float[2] a) => (bool go, float[2] d) {
+      go = Identity(c) d = Neg(a) }> (i, yes, x)"""
+    graph = f"agraph (float[2] x, int64 i) => (float[2] y) <bool yes = {{1}}> {{ {loop} }}"
+    assert {int(of(graph, seed=seed)["i"]) for seed in range(8)} <= {0, 1}
+
+
+def test_strings_are_empty_only_when_special() -> None:
+    kind = np.dtype(np.object_)
+    assert "" in made([100], kind).tolist()
+    assert "" not in made([100], kind, special=False).tolist()
+
+
+def test_optional_inputs_hold_a_value() -> None:
+    graph = "agraph (optional(float[3]) o) => (bool y) { y = OptionalHasElement(o) }"
+    assert of(graph)["o"].shape == (3,)
+
+
+def test_an_input_of_unknown_rank_is_a_vector() -> None:
+    text = "func.func @main_graph(%x: tensor<*xf32>) -> tensor<*xf32> { onnx.Return %x : tensor<*xf32> }"
+    assert feeds_for(text, dims={"?": 7})["arg0"].shape == (7,)
+
+
+def test_an_input_whose_shape_alone_decides_holds_anything() -> None:
+    feeds = of("agraph (int64[64] i, float[64] x) => (float[A] y) { s = Shape(i) y = Reshape(x, s) }")
+    assert feeds["i"].min() < -50
 
 
 def test_divisors_are_positive_and_other_integers_are_not() -> None:
@@ -126,6 +158,8 @@ def test_divisors_are_positive_and_other_integers_are_not() -> None:
 def test_sequences_are_lists() -> None:
     feeds = of("agraph (seq(float[N]) s) => (int64 y) { y = SequenceLength(s) }")
     assert [type(item) for item in feeds["s"]] == [np.ndarray, np.ndarray]
+    model = model_of("agraph (seq(float[N]) s) => (int64 y) { y = SequenceLength(s) }")
+    assert len(list(varied_feeds(model))) == 3
 
 
 def test_a_map_cannot_be_made_up() -> None:
