@@ -87,8 +87,6 @@ def known_value(value: SSAValue) -> Array | None:
         return None
     if isinstance(value.op, onnx.ConstantOp):
         return constant_value(value) if is_constant(value) else None
-    if POTENTIAL not in value.op.attributes:
-        return None
     potential = potential_of(value.op)
     return None if potential is None else potential.values[value.index]
 
