@@ -53,7 +53,7 @@ def fused(module: ModuleOp, kind: str) -> ModuleOp:
 
 
 def compiled(module: ModuleOp, inputs: Sequence[Array]) -> list[Array]:
-    options = CompileOptions(fuse=False)
+    options = CompileOptions(opt_level=0)
     with np.errstate(all="ignore"):
         return compile_module(module, options)(*inputs)
 
