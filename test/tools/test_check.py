@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 from text_models import model_of
 
 from onnxloom.tools.cli import main
+from onnxloom.tools.commands.run import save_arrays
 
 WRONG_KERNEL = Path(__file__).parent / "Inputs" / "wrong_kernel.py"
 
@@ -152,6 +154,20 @@ def test_strings_sequences_control_flow_and_defaults(run: Run, tmp_path: Path) -
         code, out, err = run("check", path, *more)
         assert (code, err) == (0, ""), out
         assert len(rows(out)) == 4
+
+
+def test_saved_bfloat16_and_sequences_are_read_again(run: Run, tmp_path: Path) -> None:
+    text = """agraph (bfloat16[2] h, seq(float[2]) s) => (bfloat16[2] y, float[2] z)
+    <int64 one = {1}> { y = Neg(h) z = SequenceAt(s, one) }"""
+    values = {"h": np.ones(2, ml_dtypes.bfloat16), "s": [np.zeros(2, np.float32), np.ones(2, np.float32)]}
+    save_arrays(str(tmp_path / "in.npz"), values)
+    path = saved(tmp_path / "m.onnx", text)
+    code, out, err = run("check", path, "--inputs", tmp_path / "in.npz")
+    assert (code, err) == (0, "")
+    assert "random" not in out
+    code, _, err = run("check", path)
+    assert code == 1
+    assert "input 's' is a seq(tensor(float)): give it" in err
 
 
 def test_a_value_that_a_pass_gave_another_meaning_is_left_out(run: Run, tmp_path: Path) -> None:
