@@ -98,8 +98,6 @@ class ApplyPhase:
 
     def _why_stale(self, found: Found, renamed: dict[SSAValue, SSAValue]) -> Miss | None:
         """What another match of this round has changed about the place of a match."""
-        if any(op.parent is not self.index.block for op in (*found.ops, found.anchor)):
-            return Miss("another match of the same round has removed an op")
         for value in found.private:
             while value in renamed:
                 value = renamed[value]

@@ -166,6 +166,37 @@ def test_a_value_inside_a_match_that_another_one_hands_on():
     assert ops(module) == ["Abs", "Neg", "Neg", "Add"]
 
 
+def test_a_value_inside_a_match_that_another_one_begins_to_read():
+    # %a has two readers, both inside the match of Add; what takes the place of Exp is a third one.
+    module = function("a = Neg x", "b = Abs a", "c = Sin a", "s = Add b c", "d = Exp x", "y = Mul s d")
+
+    def whole(graph: GraphIndex, op: Any) -> MatchResult | Miss:
+        first, second = (graph.producer(operand) for operand in op.operands)
+        inner = None if first is None else graph.producer(first.operands[0])
+        if first is None or second is None or inner is None:
+            return no_match(op, "no diamond")
+        if not graph.is_used_only_by(inner.results[0], (first, second)):
+            return no_match(op, "the diamond is read elsewhere")
+        return MatchResult((inner, first, second, op))
+
+    def tanh(graph: GraphIndex, match: Any) -> Replacement:
+        made = graph.make(onnx.TanhOp, [match.ops[0].operands[0]])
+        return Replacement([made], {match.ops[-1].results[0]: made.results[0]})
+
+    def reads(graph: GraphIndex, match: Any) -> Replacement:
+        made = graph.make(onnx.PowOp, [match.ops[0].operands[0], value(module, "a")])
+        return Replacement([made], {match.ops[0].results[0]: made.results[0]})
+
+    report = report_of(
+        module,
+        pattern(onnx.ExpOp, lambda _, op: MatchResult((op,)), reads, "Reads"),
+        pattern(onnx.AddOp, whole, tanh, "Whole"),
+    )
+    assert "another match of the same round reads a value inside" in declines(report)
+    assert "the diamond is read elsewhere" in declines(report)
+    assert ops(module) == ["Neg", "Abs", "Sin", "Add", "Pow", "Mul"]
+
+
 def test_an_op_may_read_what_another_match_of_the_round_replaces():
     module = function("a = Neg x", "b = Abs a", "y = Exp b")
     rewrite(
