@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from xdsl.ir import Operation
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.text import make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import InputError
-from onnxloom.testing import Exact, differences, evaluate
+from onnxloom.lowering.compile import CompileOptions
+from onnxloom.lowering.optimize import optimize_module
+from onnxloom.testing import Exact, as_module, differences, evaluate
 from onnxloom.tools.bisecting.cut import cut_out, outputs_of
-from onnxloom.tools.bisecting.reduce import as_read_again, observe, reduce_rewrite
+from onnxloom.tools.bisecting.reduce import as_read_again, observe, reduce_rewrite, write_model
 from onnxloom.tools.bisecting.rewrites import Judge
 
 MODEL = model_of("""agraph (float[N, 4] x, bool c) => (float[N, 4] y, float[N, 4] z)
@@ -78,6 +82,17 @@ def test_values_that_are_no_tensors_cannot_be_inputs() -> None:
     module = import_model(MODEL)
     cut = cut_out(module, ops_of(module, onnx.SequenceAtOp), outputs_of(ops_of(module, onnx.SequenceAtOp)))
     assert observe(module, cut.inputs, FEEDS) is None
+
+
+@pytest.mark.parametrize(("suffix", "kept"), [(".mlir", True), (".onnx", False)])
+def test_text_keeps_fused_ops_and_a_model_does_not(suffix: str, kept: bool, tmp_path: Path) -> None:
+    module = import_model(model_of("agraph (float[3] x) => (float[3] y) { a = Exp(x) y = Neg(a) }"))
+    optimize_module(module, make_context(), CompileOptions())
+    read = as_read_again(module, suffix)
+    assert any(isinstance(op, onnx.FusedOp) for op in read.walk()) is kept
+    path = tmp_path / f"m{suffix}"
+    write_model(module, path)
+    assert any(isinstance(op, onnx.FusedOp) for op in as_module(path).walk()) is kept
 
 
 def shows_for(*names: str) -> Any:
