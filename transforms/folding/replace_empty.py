@@ -1,4 +1,4 @@
-"""Pass `replace-empty`: an op whose results have no elements becomes empty constants.
+"""Pass `replace-empty`: a result without elements becomes an empty constant, and an op without others goes.
 
 Types say which (run `shape-inference` first). Control flow, random ops, ops with effects and ops without
 results stay.
@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.dialects.onnx.narrow import is_ranked
 from onnxloom.transforms.folding.fold_op import why_not_foldable
@@ -34,12 +33,10 @@ class ReplaceEmptyPass(FoldingPass):
 
 
 def empty_op(op: Operation) -> Fold | Miss | None:
-    """Empty constants for the results of an op; None when a result may have elements."""
-    if isinstance(op, onnx.ConstantOp) or not op.results:
+    """Empty constants for the results of an op that are read and have no elements; None without any."""
+    if isinstance(op, onnx.ConstantOp):
         return None
-    values = [empty_array(result) for result in op.results]
-    if any(value is None and not is_none(r) for value, r in zip(values, op.results, strict=True)):
-        return None
+    values = [None if result.first_use is None else empty_array(result) for result in op.results]
     if all(value is None for value in values):
         return None
     return why_not_foldable(op) or Fold(values)

@@ -360,3 +360,15 @@ def test_a_small_part_of_a_weight_does_not_keep_the_rest_alive(end: int, is_shar
 
 def _is_constant_of(op: Operation, size: int) -> TypeGuard[onnx.ConstantOp]:
     return isinstance(op, onnx.ConstantOp) and op.output.type.get_shape() == (size,)  # pyright: ignore
+
+
+def test_what_is_empty_already_and_what_nothing_reads_is_no_candidate():
+    module = as_module("""
+    func.func @f(%x: tensor<0xf32>) -> tensor<0xf32> {
+      %c = onnx.Constant dense<> : tensor<0xf32>
+      %unread = "onnx.Neg"(%x) : (tensor<0xf32>) -> tensor<0xf32>
+      onnx.Return %c : tensor<0xf32>
+    }""")
+    step = ReplaceEmptyPass()
+    assert run(module, step) == 0
+    assert step.report.declines == [] and [op.name for op in ops(module)] == ["onnx.Neg"]
