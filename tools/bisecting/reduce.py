@@ -57,8 +57,8 @@ def reduce_rewrite(
 ) -> Reduced | None:
     """The smallest candidate around what a rewrite replaced; None when not one of them shows anything."""
     block = entry_function(before).body.block
-    values, ops = replaced_values(before, after)
-    for grown in _growing(block, values, ops):
+    _, ops = replaced_values(before, after)
+    for grown in _growing(block, ops):
         cut = cut_out(before, grown, outputs_of(grown))
         observed = observe(before, cut.inputs, feeds)
         found = None if observed is None else _tried(cut, observed, shows)
@@ -123,14 +123,12 @@ def _size(module: ModuleOp) -> int:
     return sum(not isinstance(op, _NOT_COUNTED) for op in ops)
 
 
-def _growing(block: Block, values: Sequence[SSAValue], ops: Sequence[Operation]) -> Iterator[list[Operation]]:
+def _growing(block: Block, ops: Sequence[Operation]) -> Iterator[list[Operation]]:
     """The ops; with their readers; with what feeds them too; and so on."""
     chosen = {op for op in ops if not isinstance(op, onnx.ConstantOp | onnx.NoValueOp)}
     if not chosen:
-        chosen = set(_readers(block, values))
+        return  # an output that was an input, or a constant, is something else
     for step in range(STEPS):
-        if not chosen:
-            return
         chosen |= set(_until_tensors(chosen))
         yield [op for op in block.ops if op in chosen]
         if step % 2 == 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from text_models import model_of
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from onnxloom.conversion.onnx_import import import_model
@@ -144,8 +144,37 @@ def test_sequences_are_made_inside_the_candidate() -> None:
 
 
 def test_nothing_is_found_where_nothing_shows_it() -> None:
+    sizes: list[int] = []
+
+    def shows(module: ModuleOp, feeds: Any) -> str:
+        verify_module(module)
+        sizes.append(len(list(module.walk())))
+        return ""
+
     before, after = replaced(onnx.ExpOp, "Abs")
-    assert reduce_rewrite(before, after, FEEDS, lambda module, feeds: "") is None
+    assert reduce_rewrite(before, after, FEEDS, shows) is None
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 3
+
+
+def test_a_sequence_that_is_an_input_of_the_model_cannot_be_given() -> None:
+    model = model_of("""agraph (seq(float[2]) s) => (float[2] y) {
+      i = Constant <value_int = 0> () a = SequenceAt(s, i) y = Neg(a) }""")
+    before = import_model(model)
+    after = before.clone()
+    (op,) = ops_of(after, onnx.SequenceAtOp)
+    op.attributes["mark"] = StringAttr("changed")
+    feeds = {"s": [np.ones(2, np.float32)]}
+    assert reduce_rewrite(before, after, feeds, lambda module, feeds: "wrong") is None
+
+
+def test_an_output_without_an_op_leaves_nothing_to_cut_out() -> None:
+    text = """func.func @main_graph(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+      onnx.Return %x : tensor<2xf32>
+    }"""
+    feeds = {"x": np.zeros(2, np.float32), "y": np.ones(2, np.float32)}
+    before, after = as_module(text), as_module(text.replace("Return %x", "Return %y"))
+    assert reduce_rewrite(before, after, feeds, lambda module, feeds: "wrong") is None
 
 
 def test_a_random_model_cannot_be_judged() -> None:
