@@ -53,24 +53,39 @@ def _import(name: str) -> None:
         print(f"not loaded: {name} ({error})", file=sys.stderr)
 
 
-def outcome_of(guard: Guard, stages: Sequence[Sequence[Path]], root: Path, timeout: float) -> str:
-    """Whether a test notices that the guard is missing."""
-    if not stages:
-        return NO_TESTS
-    for tests in stages:
-        code = in_fork(lambda tests=tests: _run(tests, root, guard), timeout)
-        if code == _NOT_LOADED_CODE:
-            return NOT_LOADED
-        if code in (*_FAILED_CODES, TIMED_OUT) or code < 0:
-            return NOTICED
-        if code not in (0, _NO_TESTS_CODE):
-            return f"{ERROR} {code}"
-    return UNNOTICED
+class StagedTests:
+    """The tests of one file, the closest first; a stage that fails as it is says nothing."""
 
+    def __init__(self, stages: Sequence[Sequence[Path]], root: Path, timeout: float):
+        self._stages = stages
+        self._root = root
+        self._timeout = timeout
+        self._sound: dict[int, bool] = {}
 
-def passes(tests: Sequence[Path], root: Path, timeout: float) -> bool:
-    """Whether the tests pass with all guards in place."""
-    return in_fork(lambda: _run(tests, root, None), timeout) in (0, _NO_TESTS_CODE)
+    def outcome_of(self, guard: Guard) -> str:
+        """Whether a test notices that the guard is missing."""
+        if not self._stages:
+            return NO_TESTS
+        outcome = UNNOTICED
+        for number, tests in enumerate(self._stages):
+            if not self._is_sound(number):
+                outcome = BROKEN
+                continue
+            code = in_fork(lambda tests=tests: _run(tests, self._root, guard), self._timeout)
+            if code == _NOT_LOADED_CODE:
+                return NOT_LOADED
+            if code in (*_FAILED_CODES, TIMED_OUT) or code < 0:
+                return NOTICED
+            if code not in (0, _NO_TESTS_CODE):
+                return f"{ERROR} {code}"
+        return outcome
+
+    def _is_sound(self, number: int) -> bool:
+        """Whether a stage passes with all guards in place; found out when it is needed."""
+        if number not in self._sound:
+            code = in_fork(lambda: _run(self._stages[number], self._root, None), self._timeout)
+            self._sound[number] = code in (0, _NO_TESTS_CODE)
+        return self._sound[number]
 
 
 def in_fork(action: Callable[[], int], timeout: float) -> int:

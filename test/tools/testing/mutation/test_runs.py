@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,21 +69,39 @@ def write_test(root: Path, body: str) -> list[list[Path]]:
 
 
 def outcome(root: Path, guard: Guard, stages: list[list[Path]]) -> str:
-    return runner.outcome_of(guard, stages, root, timeout=60)
+    return runner.StagedTests(stages, root, 60).outcome_of(guard)
 
 
 def test_a_guard_that_a_test_looks_at_is_noticed(root: Path) -> None:
     stages = write_test(root, "assert mutated_rule.match(4) == 'large'")
     none, large = guards(root)
-    assert runner.passes(stages[0], root, timeout=60)
     assert outcome(root, large, stages) == runner.NOTICED
     assert outcome(root, none, stages) == runner.UNNOTICED
 
 
-def test_a_run_that_never_ends_is_noticed(root: Path) -> None:
-    stages = write_test(root, "while mutated_rule.match(4) != 'large': pass")
-    _, large = guards(root)
-    assert runner.outcome_of(large, stages, root, timeout=5) == runner.NOTICED
+def endless() -> int:
+    while True:
+        time.sleep(1)
+
+
+def test_a_run_that_never_ends_is_stopped() -> None:
+    assert runner.in_fork(endless, 0.2) == runner.TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (0, runner.UNNOTICED),
+        (1, runner.NOTICED),
+        (runner.TIMED_OUT, runner.NOTICED),
+        (-11, runner.NOTICED),
+        (70, f"{runner.ERROR} 70"),
+    ],
+)
+def test_what_exit_codes_mean(root: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: str) -> None:
+    codes = iter([0, code])
+    monkeypatch.setattr(runner, "in_fork", lambda action, timeout: next(codes))
+    assert outcome(root, guards(root)[0], write_test(root, "pass")) == expected
 
 
 def test_this_process_keeps_its_guards(root: Path) -> None:
@@ -95,7 +114,7 @@ def test_a_file_without_tests_is_said_so(root: Path) -> None:
 
 
 def test_failing_tests_say_nothing(root: Path) -> None:
-    assert not runner.passes(write_test(root, "assert False")[0], root, timeout=60)
+    assert outcome(root, guards(root)[0], write_test(root, "assert False")) == runner.BROKEN
 
 
 def test_a_guard_of_a_file_that_is_not_loaded(root: Path) -> None:
