@@ -47,8 +47,6 @@ def _is_float(array: Array) -> bool:
 
 def attribute_value(attribute: Attribute | None) -> Any:
     """An attribute as a Python value: a number, a string, a tuple of them, an array; None when absent."""
-    if attribute is None:
-        return None
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
     if isinstance(attribute, FloatAttr):

@@ -78,9 +78,10 @@ def test_attributes_as_python_values(attribute: Any, value: Any):
 
 
 def test_a_tensor_attribute_is_its_array():
-    array = attribute_value(constant_attr(np.array([1.5], np.float32)))
-    assert is_same_attribute(array, np.array([1.5], np.float32), None)
-    assert not is_same_attribute(array, np.array([2.5], np.float32), None)
+    array = attribute_value(constant_attr(np.array([1.5, 2.0], np.float32)))
+    assert is_same_attribute(array, np.array([1.5, 2.0], np.float32), None)
+    assert not is_same_attribute(array, np.array([2.5, 2.0], np.float32), None)
+    assert not is_same_attribute(array, None, None)
 
 
 @pytest.mark.parametrize(
