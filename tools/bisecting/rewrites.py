@@ -108,8 +108,6 @@ def _wrong_step(module: ModuleOp, trials: Trials, judge: Judge, number: int) -> 
     fault = judge.fault(after.module)
     if len(earlier.rewrites) < number <= len(after.rewrites):
         before = trials.repeat(module, steps[:count], number - 1)
-        if not judge.fault(before.module):
-            name, what = after.rewrites[number - 1]
-            return WrongStep(name, what, number, fault, before.module, after.module)
+        return WrongStep(*after.rewrites[number - 1], number, fault, before.module, after.module)
     name = steps[count - 1].name
     return WrongStep(name, "", len(earlier.rewrites), fault, earlier.module, after.module)
