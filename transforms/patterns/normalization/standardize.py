@@ -69,7 +69,7 @@ def _divided(graph: GraphIndex, root: Operation, deviation: Deviation) -> Standa
     reader = graph.only_consumer(deviation.output)
     if not isinstance(reader, onnx.DivOp):
         return no_match(root, "the deviation does not divide one value alone")
-    if reader.B is not deviation.output or not _is_same(reader.A, deviation.squared):
+    if not _is_same(reader.A, deviation.squared):
         return no_match(root, "what the deviation divides is not what was squared")
     return Standardized(reader.A, deviation, None, reader.C, (*deviation.ops, reader))
 

@@ -255,6 +255,23 @@ DECLINED: dict[str, tuple[str, dict[str, Any]]] = {
     # The quotient.
     "divided_the_other_way": ("not what was squared", {"out": "y = Div(s, d)"}),
     "another_value_divided": ("not what was squared", {"out": "y = Div(x, s)"}),
+    "a_sum_squared": ("not what was squared", {"square": "e = Add(x, mean)\nsq = Mul(e, e)"}),
+    "another_difference_squared": (
+        "not what was squared",
+        {"square": "z = Exp(x)\ne = Sub(z, mean)\nsq = Mul(e, e)"},
+    ),
+    "difference_from_another_center_squared": (
+        "not what was squared",
+        {"square": "m2 = ReduceMax(x, ax)\ne = Sub(x, m2)\nsq = Mul(e, e)"},
+    ),
+    "reciprocal_of_the_inverse": (
+        "not multiply one value alone",
+        {"root": "s = Pow(ve, neg)", "out": "r = Reciprocal(s)\ny = Mul(d, r)"},
+    ),
+    "scaled_inverse_added": (
+        "not what was squared",
+        {"out": "r = Reciprocal(s)\nrg = Mul(r, x)\ny = Add(d, rg)"},
+    ),
     "not_divided": ("does not divide", {"out": "y = Add(d, s)"}),
     "inverse_is_an_output": (
         "does not multiply one value alone",
