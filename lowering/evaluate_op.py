@@ -65,5 +65,4 @@ def _fit(value: Any, result_type: Attribute) -> Array | None:
     if value is None or element is None:
         return None
     array: Array = np.asarray(value)
-    dtype = dtype_of_element(element)
-    return array if array.dtype == dtype or array.dtype.kind in "USTO" else array.astype(dtype)
+    return array.astype(dtype_of_element(element), copy=False)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
+from unittest.mock import patch
 
 import ml_dtypes
 import numpy as np
 import pytest
 from single_ops import op_of
-from xdsl.dialects.builtin import NoneType, TensorType, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, f32
 from xdsl.ir import Block, Operation, Region
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import make
 from onnxloom.lowering.evaluate_op import HostEvaluator
-from onnxloom.transforms.folding.evaluator import CannotEvaluate
+from onnxloom.transforms.folding.evaluator import CannotEvaluate, numpy_ops
 
 TWO = np.array([1.0, 2.0], np.float32)
 
@@ -28,6 +29,15 @@ def refused(op: Operation, inputs: list[Any]) -> str:
 def test_runs_what_numpy_does_not():
     result = HostEvaluator().evaluate(op_of(onnx.SinOp, [TWO]), [TWO])[0]
     np.testing.assert_array_equal(result, np.sin(TWO))
+
+
+def test_numpy_comes_first_unless_told_otherwise():
+    op = op_of(onnx.AddOp, [TWO, TWO])
+    wrong = np.array([5.0, 5.0], np.float32)
+    with patch.dict(cast(Any, numpy_ops()), {onnx.AddOp: lambda op, inputs: [wrong]}):
+        assert HostEvaluator().evaluate(op, [TWO, TWO]) == [wrong]
+        result = HostEvaluator(native=False).evaluate(op, [TWO, TWO])[0]
+    np.testing.assert_array_equal(result, TWO + TWO)
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, ml_dtypes.float8_e5m2, np.float16])
@@ -65,7 +75,7 @@ def test_results_left_out_are_none():
 
 
 def test_an_op_that_is_no_tensor_gives_nothing():
-    op = make(onnx.SequenceEmptyOp, [], [onnx.SeqType(TensorType(f32, [-1]))])
+    op = make(onnx.SequenceEmptyOp, [], [onnx.SeqType(TensorType(f32, [DYNAMIC_INDEX]))])
     assert list(HostEvaluator().evaluate(op, [])) == [None]
 
 

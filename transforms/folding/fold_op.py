@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
@@ -92,7 +93,9 @@ def fits(array: Array, value: SSAValue) -> bool:
     if not is_ranked(declared):
         return True
     dims = declared.get_shape()
-    return len(dims) == array.ndim and all(d in (-1, n) for d, n in zip(dims, array.shape, strict=True))
+    return len(dims) == array.ndim and all(
+        d in (DYNAMIC_INDEX, n) for d, n in zip(dims, array.shape, strict=True)
+    )
 
 
 def _checked(op: Operation, results: Sequence[Array | None]) -> list[Array | None] | Miss:

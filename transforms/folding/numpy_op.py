@@ -28,11 +28,6 @@ def given(inputs: Inputs, index: int) -> Array:
     return found
 
 
-def optional(inputs: Inputs, index: int) -> Array | None:
-    """An input that may be left out, or be beyond the last."""
-    return inputs[index] if index < len(inputs) else None
-
-
 def ints(array: Array) -> list[int]:
     """The elements in row-major order."""
     return [int(element) for element in array.reshape(-1).tolist()]
@@ -46,7 +41,7 @@ def is_native(array: Array) -> bool:
 def axis_of(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is outside of a tensor of rank {rank}")
-    return axis + rank if axis < 0 else axis
+    return axis % rank
 
 
 def result_count(op: Operation) -> int:

@@ -18,7 +18,6 @@ from onnxloom.transforms.folding.numpy_op import (
     axis_of,
     given,
     ints,
-    optional,
     result_count,
 )
 
@@ -47,7 +46,7 @@ def _flatten(op: Operation, inputs: Inputs) -> One:
 
 
 def _squeeze(op: Operation, inputs: Inputs) -> One:
-    data, axes = given(inputs, 0), optional(inputs, 1)
+    data, axes = given(inputs, 0), inputs[1]
     if axes is None:
         return [np.squeeze(data)]
     return [np.squeeze(data, axis=tuple(ints(axes)))]
@@ -72,7 +71,7 @@ def _gather(op: Operation, inputs: Inputs) -> One:
 def _slice(op: Operation, inputs: Inputs) -> One:
     data = given(inputs, 0)
     starts, ends = ints(given(inputs, 1)), ints(given(inputs, 2))
-    axes, steps = optional(inputs, 3), optional(inputs, 4)
+    axes, steps = inputs[3], inputs[4]
     along = list(range(len(starts))) if axes is None else ints(axes)
     by = [1] * len(starts) if steps is None else ints(steps)
     slices = [slice(None)] * data.ndim
@@ -83,7 +82,7 @@ def _slice(op: Operation, inputs: Inputs) -> One:
 
 
 def _split(op: Operation, inputs: Inputs) -> One:
-    data, lengths = given(inputs, 0), optional(inputs, 1)
+    data, lengths = given(inputs, 0), inputs[1]
     axis = axis_of(int_attr(op, "axis"), data.ndim)
     size = data.shape[axis]
     if lengths is not None:

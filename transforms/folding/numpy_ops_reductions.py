@@ -10,12 +10,12 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import bool_attr
-from onnxloom.transforms.folding.numpy_op import Array, Inputs, NumpyOp, given, ints, is_native, optional
+from onnxloom.transforms.folding.numpy_op import Array, Inputs, NumpyOp, given, ints, is_native
 
 
 def _reduction(function: Callable[..., Any], *, floats: bool) -> NumpyOp:
     def run(op: Operation, inputs: Inputs) -> Sequence[Array] | None:
-        data, axes = given(inputs, 0), optional(inputs, 1)
+        data, axes = given(inputs, 0), inputs[1]
         # What an empty axis gives is not numpy's to say; truth values have rules of their own.
         if not is_native(data) or data.size == 0 or data.dtype.kind == "b":
             return None

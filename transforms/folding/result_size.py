@@ -18,17 +18,13 @@ def result_bytes(op: Operation) -> int | None:
 
     Types say it once shapes were inferred; before, what the operands' constants say of this one op.
     """
-    analysis: Analysis | None = None
+    tensors = [(result, e) for result in op.results if (e := element_type(result.type)) is not None]
+    shapes = [_static_shape(result) for result, _ in tensors]
+    if None in shapes:
+        analysis = _analysis_of(op)
+        shapes = [_inferred_shape(result, analysis) for result, _ in tensors]
     total = 0
-    for result in op.results:
-        element = element_type(result.type)
-        if element is None:
-            continue
-        shape = _static_shape(result)
-        if shape is None:
-            analysis = _analysis_of(op) if analysis is None else analysis
-            facts = analysis.facts(result)
-            shape = None if facts is None else numbers(facts.shape)
+    for shape, (_, element) in zip(shapes, tensors, strict=True):
         if shape is None:
             return None
         total += nbytes(shape, element)
@@ -51,3 +47,9 @@ def _analysis_of(op: Operation) -> Analysis:
     # Impossible inputs: evaluating them says what is wrong.
     analysis.update(op, may_never_run=True)
     return analysis
+
+
+def _inferred_shape(value: SSAValue, analysis: Analysis) -> tuple[int, ...] | None:
+    facts = analysis.facts(value)
+    assert facts is not None, "every tensor has facts"
+    return numbers(facts.shape)

@@ -315,3 +315,14 @@ def test_other_ops_are_not_numpys():
 def test_every_op_of_the_table_is_one_of_the_dialect():
     assert len(numpy_ops()) > 40
     assert all(op_class.name.startswith("onnx.") for op_class in numpy_ops())
+
+
+def test_two_functions_for_an_op_are_a_mistake(monkeypatch: pytest.MonkeyPatch):
+    from onnxloom.transforms.folding import numpy_ops_reductions
+
+    monkeypatch.setitem(numpy_ops_reductions.OPS, onnx.AddOp, lambda op, inputs: None)
+    numpy_ops.cache_clear()
+    with pytest.raises(TypeError, match="a second function"):
+        numpy_ops()
+    monkeypatch.undo()
+    assert numpy_ops()[onnx.AddOp]
