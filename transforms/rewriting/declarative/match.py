@@ -21,8 +21,6 @@ class Inputs:
         self._values = {name: _expression(value) for name, value in values.items()}
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
         if name not in self._values:
             raise AttributeError(f"inputs.{name}: {_hint(name, self._values)}")
         return self._values[name]
