@@ -33,7 +33,7 @@ from random_checks.passes import PIPELINES, pass_checks, pass_failures, pipeline
 from random_checks.reduction import reduced
 from random_graphs import RandomGraph, seeded_graph
 
-CHUNK = {"passes": 100, "compiled": 100}
+CHUNK = {"passes": 50, "compiled": 50}
 KEPT_PER_KIND = 2
 
 
