@@ -40,7 +40,6 @@ def _flatten(op: Operation, inputs: Inputs) -> One:
     axis = int_attr(op, "axis")
     if not -data.ndim <= axis <= data.ndim:
         raise ValueError(f"axis {axis} is outside of a tensor of rank {data.ndim}")
-    axis = axis + data.ndim if axis < 0 else axis
     rows = int(np.prod(data.shape[:axis], dtype=np.int64))
     return [data.reshape(rows, int(np.prod(data.shape[axis:], dtype=np.int64)))]
 
