@@ -326,3 +326,9 @@ def test_two_functions_for_an_op_are_a_mistake(monkeypatch: pytest.MonkeyPatch):
         numpy_ops()
     monkeypatch.undo()
     assert numpy_ops()[onnx.AddOp]
+
+
+def test_a_cast_to_the_same_type_is_of_every_type():
+    array = values(ml_dtypes.bfloat16)
+    result = NumpyEvaluator().evaluate(op_of(onnx.CastOp, [array], to=16), [array])[0]
+    assert result is not None and bits(result) == bits(array)
