@@ -47,7 +47,7 @@ class LayerNormalizationDistributedPattern(PatternOptimization):
             factor, gamma, ops = scaling.C, other_operand(scaling, factor), (*ops, scaling)
         products = graph.consumers(factor)
         sub = graph.producer_of(deviation.squared, onnx.SubOp)
-        if sub is None or len(products) != 2 or not graph.is_used_only_by(factor, products):
+        if sub is None or len(products) != 2:
             return no_match(op, "the factor is not read by two Muls alone")
         data, mean = sub.operands
         scaled, center = _product(products, factor, data), _product(products, factor, mean)

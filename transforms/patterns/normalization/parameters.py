@@ -24,7 +24,7 @@ def suffix_axis(graph: GraphIndex, data: SSAValue, axes: Sequence[int]) -> int |
     rank = graph.rank(data)
     if rank is None or tuple(axes) != tuple(range(rank - len(axes), rank)):
         return None
-    return -len(axes) or None
+    return -len(axes)
 
 
 def trailing_parameter(graph: GraphIndex, value: SSAValue, data: SSAValue, axis: int) -> Parameter | None:

@@ -73,6 +73,11 @@ def test_no_bias_or_one_of_zeros_gives_the_summand(bias: str) -> None:
     assert folded(scaled(norm, "y = Mul(n, m)")) == ([2, 2, 0.5, 3], None)
 
 
+def test_ones_stay_beside_a_summand() -> None:
+    norm = "n = LayerNormalization <epsilon = 0.01> (x, ones)"
+    assert folded(scaled(norm, "y = Add(n, c)")) == ([1, 1, 1, 1], [-1, 0, 1, 2])
+
+
 def test_computed_parameters_are_combined_by_ops() -> None:
     model = scaled(
         "n = LayerNormalization(x, s1, b1)", "k = Mul(n, m1)\ny = Add(k, c1)",
@@ -181,9 +186,10 @@ def test_declines(case: str) -> None:
     assert reason in decline_reason(scaled(**changes), LayerNormalizationScalePattern)
 
 
-def test_declines_an_unknown_rank() -> None:
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_declines_an_unknown_rank(axis: int) -> None:
     model = scaled(
-        "u = Reshape(x, shape)\nn = LayerNormalization(u, s)",
+        f"u = Reshape(x, shape)\nn = LayerNormalization <axis = {axis}> (u, s)",
         "k = Mul(n, m)\ny = Reshape(k, back)",
         inputs=", int64[R] shape, int64[3] back",
     )
