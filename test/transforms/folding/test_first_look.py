@@ -129,3 +129,10 @@ SHAPE = '%0 = "onnx.Shape"(%x) : (tensor<3xf32>) -> tensor<1xi64>'
 def test_every_source_of_known_elements_is_one(analyses: list[Any], arguments: str, body: str, result: str):
     assert look(FoldDimensionsPass(), arguments, body, result) == 1
     assert len(analyses) == 1
+
+
+def test_a_target_that_is_constant_stays():
+    body = """
+      %t = onnx.Constant dense<[12, -1]> : tensor<2xi64>
+      %0 = "onnx.Reshape"(%x, %t) : (tensor<?x12xf32>, tensor<2xi64>) -> tensor<12x?xf32>"""
+    assert look(AdjustDimensionsPass(), "%x: tensor<?x12xf32>", body, "tensor<12x?xf32>") == 0
