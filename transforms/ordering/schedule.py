@@ -84,7 +84,7 @@ class Schedule:
 
     def _chain_random_ops(self) -> None:
         """Random ops draw in the order in which they stand; nobody knows what foreign ops do."""
-        numbers = [number for number, op in enumerate(self.ops) if op.has_trait(NonDeterministic)]
+        numbers = [number for number, op in enumerate(self.ops) if _draws(op)]
         for before, after in zip(numbers, numbers[1:], strict=False):
             self.makers[after].append(before)
             self.readers[before].append(after)
@@ -102,6 +102,11 @@ class Schedule:
                 if waiting[buffer] == 0 and buffer not in self.lasting:
                     alive -= self.sizes[buffer]
         return peak
+
+
+def _draws(op: Operation) -> bool:
+    """Whether an op, or one in a body of it, is random or foreign."""
+    return any(inner.has_trait(NonDeterministic) for inner in op.walk())
 
 
 def _has_no_place(op: Operation) -> bool:
