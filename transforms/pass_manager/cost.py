@@ -38,7 +38,8 @@ class Cost:
     """Ops of the standard and foreign ones, without constants; those of fused bodies count too."""
 
     flops: int = 0
-    """Multiplications and additions, and results of everything else."""
+    """Multiplications and additions of products and convolutions; of everything else, the elements of the
+    results, or of the largest operand that is no constant where it has more (reductions)."""
 
     moved_bytes: int = 0
     """Bytes the ops read and write, constants included; a fused op reads and writes once."""
@@ -97,7 +98,8 @@ def _flops(op: Operation) -> int:
             steps = math.prod(_dims(op.X)[:2])
             return 2 * steps * (_size(op.W) + _size(op.R))
         case _:
-            return max(results, sum(_size(operand) for operand in op.operands if not _is_constant(operand)))
+            read = (_size(operand) for operand in op.operands if not _is_constant(operand))
+            return max(results, max(read, default=0))
 
 
 def _inner(op: onnx.MatMulOp | onnx.GemmOp) -> int:

@@ -1,8 +1,9 @@
 """How are passes run so that one that fails, or has nothing to do, costs nothing but itself?
 
 A pass that raises leaves the module as it was before it, and the others go on; it is an error only where
-the caller is strict. That the model is at fault (ModelError, InputError) is always an error. A pass that
-changed nothing is not run again before something else has changed the module.
+the caller is strict. That the model is at fault (ModelError, InputError) is always an error, and the module
+is then what it was before that pass, too. A pass that changed nothing is not run again before something
+else has changed the module.
 """
 
 from __future__ import annotations
@@ -86,18 +87,17 @@ class _Runner:
         if self.log:
             self.cost = cost_of(self.module)
 
-    def run(self, passes: Iterable[ModulePass]) -> None:
+    def run(self, passes: Iterable[ModulePass], sweep: int = 0) -> None:
         for step in passes:
             if isinstance(step, FixedPointPass) and step.name not in self.skip:
                 self.repeat(step)
             else:
-                self.run_one(step, 0)
+                self.run_one(step, sweep)
 
     def repeat(self, group: FixedPointPass) -> None:
         for sweep in range(1, group.max_sweeps + 1):
             before = self.version
-            for step in group.passes:
-                self.run_one(step, sweep)
+            self.run(group.passes, sweep)
             if self.version == before:
                 return
 
@@ -121,12 +121,11 @@ class _Runner:
                 changed = state != self.state
                 if changed and self.verify:
                     _verify(step, self.module)
-            except (ModelError, InputError):
-                raise
             except Exception as error:
-                if self.strict:
+                self.state.restore()
+                if self.strict or isinstance(error, ModelError | InputError):
                     raise
-                self.undo(step, error, time.perf_counter() - start, sweep)
+                self.leave_out(step, error, time.perf_counter() - start, sweep)
                 return
         collect_new()
         seconds = time.perf_counter() - start
@@ -140,8 +139,7 @@ class _Runner:
         outcome = Outcome.CHANGED if changed else Outcome.UNCHANGED
         self.note(PassRun(step, outcome, seconds, sweep, before, self.cost))
 
-    def undo(self, step: ModulePass, error: Exception, seconds: float, sweep: int) -> None:
-        self.state.restore()
+    def leave_out(self, step: ModulePass, error: Exception, seconds: float, sweep: int) -> None:
         self.failed.add(pass_text(step))
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if not isinstance(error, PassError):

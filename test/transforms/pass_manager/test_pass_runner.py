@@ -15,6 +15,7 @@ from onnxloom.dialects.onnx.attributes import int_value
 from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import ModelError, PassError
 from onnxloom.transforms.pass_manager import fixed_point, pass_table
+from onnxloom.transforms.pass_manager.cost import cost_of
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_log import Outcome
 from onnxloom.transforms.pass_manager.pass_runner import PassFailedWarning, run_pipeline
@@ -90,6 +91,8 @@ def parse(text: str) -> tuple[ModulePass, ...]:
         "failing": Failing(),
         "shape-inference": ShapeInferencePass(),
     }
+    if text.startswith("group:"):
+        return (FixedPointPass(text.removeprefix("group:")),)
     return tuple(made[name] for name in text.split(","))
 
 
@@ -135,16 +138,22 @@ def test_a_pass_that_failed_fails_once():
     assert RUNS.count("failing") == 1
 
 
-def test_strict_makes_it_an_error():
+def test_strict_makes_it_an_error_and_undoes_the_pass_as_well():
+    module = parse_module(TEXT)
+    text = str(module)
     with pytest.raises(PassError, match="no"):
-        run_pipeline(parse_module(TEXT), make_context(), [Failing("PassError")], strict=True)
+        run_pipeline(module, make_context(), [Failing("PassError")], strict=True)
     with pytest.raises(KeyError):
-        run_pipeline(parse_module(TEXT), make_context(), [Failing()], strict=True)
+        run_pipeline(module, make_context(), [Failing()], strict=True)
+    assert str(module) == text
 
 
-def test_a_model_at_fault_is_always_an_error():
+def test_a_model_at_fault_is_always_an_error_and_stays_as_it_was():
+    module = parse_module(TEXT)
+    text = str(module)
     with pytest.raises(ModelError, match="bad"):
-        run_pipeline(parse_module(TEXT), make_context(), [Failing("ModelError")])
+        run_pipeline(module, make_context(), [Failing("ModelError")])
+    assert str(module) == text
 
 
 def test_invalid_ir_is_undone_where_it_is_verified():
@@ -200,6 +209,16 @@ def test_passes_are_left_out_by_name(monkeypatch: pytest.MonkeyPatch):
         run_pipeline(module, make_context(), passes, skip=["shape-inference,nothing"])
 
 
+def test_what_is_said_of_a_pass_holds_in_groups_inside_groups_too():
+    module = parse_module(TEXT)
+    nested = FixedPointPass("group:failing,counting,shape-inference", 1)
+    with pytest.warns(PassFailedWarning, match="pass 'failing'"):
+        report = run_pipeline(module, make_context(), [nested], skip=["counting"])
+    assert [run.step.name for run in report.failures] == ["failing"]
+    assert "counting" not in RUNS
+    assert "-> tensor<4xf32>" in str(module)
+
+
 def test_a_list_of_passes_without_some():
     group = FixedPointPass("counting,shape-inference")
     assert leave_out([group, Counting()], {"counting"}) == [FixedPointPass("shape-inference")]
@@ -227,6 +246,25 @@ def test_the_log_says_what_each_pass_changed(
     monkeypatch.setenv("ONNXLOOM_PASS_LOG", "0")
     run_pipeline(parse_module(TEXT), make_context(), [ShapeInferencePass()])
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("op", "flops"),
+    [
+        ('"onnx.Add"(%x, %y) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>', 32),
+        ('"onnx.ReduceSum"(%x, %none) : (tensor<4x8xf32>, none) -> tensor<1x1xf32>', 32),
+        ('"onnx.MatMul"(%x, %z) : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>', 128),
+    ],
+)
+def test_an_elementwise_op_counts_once_per_result(op: str, flops: int):
+    result = op.rpartition("-> ")[2]
+    module = parse_module(f"""
+func.func @f(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<8x2xf32>) -> {result} {{
+  %none = "onnx.NoValue"() {{value}} : () -> none
+  %0 = {op}
+  onnx.Return %0 : {result}
+}}""")
+    assert cost_of(module).flops == flops
 
 
 def test_a_group_applied_by_itself_reports_and_is_strict():
