@@ -447,3 +447,13 @@ def test_gelu(approximate: str) -> None:
         bent = [math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)) for v in x]
     expected = 0.5 * x * (1 + np.array(bent))
     np.testing.assert_allclose(run("Gelu", x, approximate=approximate), expected, 1e-14)
+
+
+def test_group_normalization_of_values_far_from_zero() -> None:
+    x, scale, bias = f32(2, 4, 5) + 100, f32(4), f32(4)
+    groups = x.astype(np.float64).reshape(2, 2, 10)
+    centred = groups - groups.mean(axis=2, keepdims=True)
+    normal = (centred / np.sqrt(groups.var(axis=2, keepdims=True) + 1e-5)).reshape(x.shape)
+    expected = normal * scale.reshape(4, 1) + bias.reshape(4, 1)
+    node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
+    np.testing.assert_allclose(evaluate(node, [x, scale, bias])[0], expected, 1e-4, 1e-4)
