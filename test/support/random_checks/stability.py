@@ -50,6 +50,8 @@ class Disturbed(Host):
     def __init__(self, seed: int, lean: int):
         super().__init__()
         self._rng = np.random.default_rng(seed)
+        self._grains: dict[str, float] = {}
+        """By name: the step of the narrowest float that a value was computed from."""
         self._lean = lean
         """-1, 1: all in this direction; 0: each element in a random one."""
 
@@ -58,15 +60,30 @@ class Disturbed(Host):
             return super().node(node, values)
         if node.op_type in EXACT_OPS:
             results = super().node(node, values)
+            grain = max((self._grain(name, values) for name in node.input if name), default=0.0)
+            self._grains.update(dict.fromkeys(node.output, grain))
             return [self._signs(r) for r in results] if node.op_type in SIGNLESS_ZERO_OPS else results
-        inputs = {name: self._off(values[name]) for name in node.input if name}
-        results = [self._off(result) for result in super().node(node, inputs)]
+        grain = max((self._grains.get(name, 0.0) for name in node.input), default=0.0)
+        self._grains.update(dict.fromkeys(node.output, grain))
+        inputs = {name: self._off(values[name], self._grains.get(name, 0.0)) for name in node.input if name}
+        results = [self._off(result, grain) for result in super().node(node, inputs)]
         return results if self._lean else [self._in_range(result, inputs.values()) for result in results]
 
-    def _off(self, value: Any) -> Any:
+    def _grain(self, name: str, values: Mapping[str, Any]) -> float:
+        """The relative step of a value, or of the narrower one it was cast from."""
+        value = values[name]
+        is_other = not isinstance(value, np.ndarray) or not is_float(value.dtype)
+        own = 0.0 if is_other else float(ml_dtypes.finfo(value.dtype).eps)
+        return max(own, self._grains.get(name, 0.0))
+
+    def _off(self, value: Any, grain: float) -> Any:
+        """The value, off by some steps of its own type or of the narrower one it comes from.
+
+        A rewrite may compute in that narrower type what the graph computes between two casts.
+        """
         if not isinstance(value, np.ndarray) or not is_float(value.dtype):
             return value
-        eps = float(ml_dtypes.finfo(value.dtype).eps)
+        eps = max(float(ml_dtypes.finfo(value.dtype).eps), grain)
         direction = self._lean or self._rng.choice((-1.0, 0.0, 1.0), value.shape)
         wide = value.astype(np.float64)
         with np.errstate(all="ignore"):
@@ -82,12 +99,11 @@ class Disturbed(Host):
         if not isinstance(value, np.ndarray) or not is_float(value.dtype):
             return value
         given = [a for a in inputs if isinstance(a, np.ndarray) and is_float(a.dtype)]
-        if not all(np.isfinite(a.astype(np.float64)).all() for a in given):
-            return value
         info = ml_dtypes.finfo(value.dtype)
         wide = value.astype(np.float64)
         chosen = self._rng.random(value.shape) < 0.5
-        wide = np.where(chosen & np.isinf(wide), np.sign(wide) * float(info.max), wide)
+        if all(np.isfinite(a.astype(np.float64)).all() for a in given):
+            wide = np.where(chosen & np.isinf(wide), np.sign(wide) * float(info.max), wide)
         wide = np.where(chosen & (wide == 0), float(info.smallest_subnormal), wide)
         return np.asarray(wide).astype(value.dtype)
 
