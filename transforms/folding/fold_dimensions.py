@@ -6,7 +6,6 @@ dims are not. `Gather(Shape(x), 1)` folds for `x : tensor<?x64xf32>`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,10 +19,10 @@ from onnxloom.transforms.dim_analysis import DimAnalysis, DimExpr
 from onnxloom.transforms.dim_analysis.facts import element_type
 from onnxloom.transforms.dim_analysis.small_elements import is_integer
 from onnxloom.transforms.folding.fold_op import fits, opted_out
-from onnxloom.transforms.folding.folding import Fold, Folding, Rule
+from onnxloom.transforms.folding.folding import Fold, Rule
 from onnxloom.transforms.folding.folding_pass import FoldingPass
 from onnxloom.transforms.folding.numpy_op import Array
-from onnxloom.transforms.folding.potential import Potential, mark, take_effect
+from onnxloom.transforms.folding.potential import Potential, mark
 from onnxloom.transforms.miss import Miss
 
 _SOURCES: Final = (onnx.ShapeOp, onnx.SizeOp, onnx.DimOp, onnx.IfOp, onnx.LoopOp, onnx.ScanOp)
@@ -37,16 +36,13 @@ class FoldDimensionsPass(FoldingPass):
     name = "fold-dimensions"
 
     mark_only: bool = False
-    """Keep the values aside, on the ops, instead of folding: they take effect in a later pass."""
+    """Keep the values aside, on the ops, instead of folding: they take effect in `fold-constants`."""
 
     def rule(self, module: ModuleOp) -> Rule | None:
         if not any(isinstance(op, _SOURCES) for op in module.walk()):
             return None
         dims = DimAnalysis.of(module)
         return (lambda op: _mark(op, dims)) if self.mark_only else (lambda op: fold_known_op(op, dims))
-
-    def finish(self, module: ModuleOp, folding: Folding) -> Callable[[], None] | None:
-        return None if self.mark_only else lambda: take_effect(module, folding)
 
 
 def fold_known_op(op: Operation, dims: DimAnalysis) -> Fold | Miss | None:
