@@ -42,7 +42,9 @@ def fold_op(
     refusal = why_not_foldable(op)
     if refusal is not None:
         return refusal
-    input_bytes = sum(array.nbytes for array in inputs if array is not None)
+    # An input that is read twice is there once: else a chain of Concat(x, x) would double for ever.
+    distinct = dict(zip(op.operands, inputs, strict=True))
+    input_bytes = sum(array.nbytes for array in distinct.values() if array is not None)
     expected = result_bytes(op)
     if expected is None and not isinstance(op, _BOUNDED):
         return Miss("nothing tells how large the result will be")

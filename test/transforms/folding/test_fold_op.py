@@ -125,6 +125,16 @@ def test_a_result_that_proves_large_is_not_kept():
     assert "takes 800 bytes" in reason(fold_op(op, [TWO], FoldingPolicy(99), Gives(found)))
 
 
+def test_an_input_that_is_read_twice_counts_once():
+    policy = FoldingPolicy(size_limit=12)
+    constant = onnx.make_constant(TWO)
+    twice = make(
+        onnx.ConcatOp, [constant.output, constant.output], [TensorType(f32, [DYNAMIC_INDEX])], axis=0
+    )
+    assert "the result takes 16 bytes, the inputs 8" in reason(fold_op(twice, [TWO, TWO], policy))
+    assert not isinstance(fold_op(op_of(onnx.ConcatOp, [TWO, TWO], axis=0), [TWO, TWO], policy), Miss)
+
+
 def test_the_limit_is_for_results_larger_than_the_inputs():
     large = np.zeros(100, np.float32)
     op = op_of(onnx.NegOp, [large])
