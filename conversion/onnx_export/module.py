@@ -191,7 +191,7 @@ class _Exporter:
     def _domains(self, used: set[str]) -> dict[str, int]:
         """The versions to try first."""
         domains = {domain: version for domain, version in self.imports.items() if domain in used}
-        if "" in used or not self.imports:
+        if "" in used or "" in self.imports or not self.imports:  # readers expect it of a model without ops
             domains[""] = self.opset or self.imports.get("", DEFAULT_OPSET)
         for domain in sorted(used - domains.keys()):
             is_standard = any(domain == standard for standard, _ in onnx.OPS_BY_NAME)

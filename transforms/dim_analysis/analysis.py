@@ -7,12 +7,12 @@ numbers contradict each other the inferred one wins and a note says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -54,6 +54,7 @@ from onnxloom.transforms.dim_analysis.small_elements import (
 )
 from onnxloom.transforms.dim_analysis.standard_inference import standard_results
 
+_LARGEST_DIM: Final = (1 << 63) - 1
 _NO_NAMES: Final = ("", "?", "None", "unk__")
 
 
@@ -155,7 +156,7 @@ class Analysis:
         shape = numbers(facts.shape)
         if shape is None:
             return None
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         if isinstance(value.owner, onnx.ConstantOp):
             if size > MAX_ELEMENTS or not is_small(facts.element, size):
                 return None
@@ -225,7 +226,7 @@ class Analysis:
             return
         try:
             self._apply_rules(op)
-        except (Impossible, ZeroDivisionError) as error:
+        except (Impossible, ModelError, ZeroDivisionError) as error:
             message = _about(op, str(error))
             if not self._lenient:
                 raise ModelError(message) from None
@@ -271,7 +272,7 @@ class Analysis:
         shape = None if facts is None else numbers(facts.shape)
         if facts is None or shape is None:
             return None
-        return shape if is_small(facts.element, int(np.prod(shape))) else None
+        return shape if is_small(facts.element, math.prod(shape)) else None
 
     # Recording.
 
@@ -344,7 +345,7 @@ class Analysis:
 
     def _merged_dim(self, value: SSAValue, axis: int, dim: DimExpr | None, declared: int | None) -> DimExpr:
         if dim is not None and dim.constant is not None:
-            if dim.constant < 0:
+            if not 0 <= dim.constant <= _LARGEST_DIM:
                 raise Impossible(f"dim {axis} of a result would be {dim}")
             if declared is not None and declared != dim.constant:
                 self._note(value, f"declared dim {axis} is {declared}, inferred {dim}")

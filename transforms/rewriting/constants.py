@@ -5,6 +5,7 @@ Arrays are computed when asked for and kept; only results of a bounded size are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
@@ -188,4 +189,4 @@ def _is_small(value: SSAValue) -> bool:
     dims = static_dims(value)
     if dims is None or None in dims:
         return False
-    return int(np.prod([dim for dim in dims if dim is not None])) <= MAX_COMPUTED
+    return math.prod([dim for dim in dims if dim is not None]) <= MAX_COMPUTED

@@ -216,3 +216,16 @@ def test_captured_value_without_a_name_is_refused() -> None:
     op = next(op for op in parse_module(IF).walk() if isinstance(op, onnx.IfOp))
     with pytest.raises(PassError, match="has no name"):
         op_to_node(op, ["c"], ["y"])
+
+
+def test_a_model_without_ops_keeps_its_opset() -> None:
+    text = """
+    module attributes {onnx.opset_imports = [":17"]} {
+      func.func @main_graph(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+        onnx.Return %x : tensor<2x2xf32>
+      }
+    }
+    """
+    model = export_model(parse_module(text))
+    checker.check_model(model)
+    assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", 17)]

@@ -6,6 +6,7 @@ import pytest
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects.onnx.text import parse_module
+from onnxloom.errors import ModelError
 from onnxloom.transforms.dim_analysis import DimAnalysis, DimExpr
 
 TEXT = """
@@ -81,3 +82,43 @@ def test_what_is_not_a_function_has_no_dims(values: dict[str, SSAValue]):
     assert isinstance(owner, Operation)
     with pytest.raises(ValueError, match=r"expected a func\.func"):
         DimAnalysis.of(owner)
+
+
+def analysis_of(*lines: str) -> tuple[DimAnalysis, dict[str, SSAValue]]:
+    module = parse_module("func.func @main_graph() {\n" + "\n".join(lines) + "\nonnx.Return\n}")
+    values = {result.name_hint or "": result for op in module.walk() for result in op.results}
+    return DimAnalysis.of(next(iter(module.ops))), values
+
+
+@pytest.mark.parametrize("dims", ["4294967296x4294967296", "2147483648x2147483648x2147483648"])
+@pytest.mark.parametrize("op", ["ConstantOfShape", "Expand"])
+def test_sizes_of_more_than_64_bits_are_not_small(op: str, dims: str):
+    """2^64 elements are none when they are counted with 64 bits."""
+    sizes = dims.split("x")
+    shape = f"tensor<{len(sizes)}xi64>"
+    reads = f"%s) : ({shape})" if op == "ConstantOfShape" else f"%k, %s) : (tensor<f32>, {shape})"
+    analysis, values = analysis_of(
+        f"%s = onnx.Constant dense<[{', '.join(sizes)}]> : {shape}",
+        "%k = onnx.Constant dense<1.0> : tensor<f32>",
+        f'%y = "onnx.{op}"({reads} -> tensor<*xf32>',
+    )
+    assert analysis.known_value(values["y"]) is None
+    assert str(analysis.dim(values["y"], 0)) == sizes[0]
+
+
+def test_a_dim_of_more_than_63_bits_is_refused():
+    with pytest.raises(ModelError, match="Range.*dim 0 of a result would be 18446744073709551615"):
+        analysis_of(
+            "%a = onnx.Constant dense<-9223372036854775808> : tensor<i64>",
+            "%b = onnx.Constant dense<9223372036854775807> : tensor<i64>",
+            "%c = onnx.Constant dense<1> : tensor<i64>",
+            '%y = "onnx.Range"(%a, %b, %c) : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<*xi64>',
+        )
+
+
+def test_a_type_that_does_not_exist_is_said_with_its_op():
+    with pytest.raises(ModelError, match=r"onnx\.Cast.*: tensor data type 77 is not"):
+        analysis_of(
+            "%a = onnx.Constant dense<1> : tensor<i64>",
+            '%y = "onnx.Cast"(%a) <{to = 77 : si64}> : (tensor<i64>) -> tensor<*xf32>',
+        )

@@ -252,10 +252,11 @@ def test_default_values_of_inputs_are_not_constant():
     assert index.constant(value(module, "c")) is None
 
 
-def test_large_results_are_not_computed():
-    shape = "%s = onnx.Constant dense<[4096, 4096]> : tensor<2xi64>"
+@pytest.mark.parametrize("size", [4096, 1 << 32])
+def test_large_results_are_not_computed(size: int):
+    shape = f"%s = onnx.Constant dense<{size}> : tensor<2xi64>"
     one = "%o = onnx.Constant dense<1.0> : tensor<f32>"
-    expand = '%e = "onnx.Expand"(%o, %s) : (tensor<f32>, tensor<2xi64>) -> tensor<4096x4096xf32>'
+    expand = f'%e = "onnx.Expand"(%o, %s) : (tensor<f32>, tensor<2xi64>) -> tensor<{size}x{size}xf32>'
     module, index = computed(shape, one, expand, "y = Neg x")
     assert index.is_constant(value(module, "e")) and index.constant(value(module, "e")) is None
 
