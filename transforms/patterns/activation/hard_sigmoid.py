@@ -5,6 +5,9 @@ Clip may be Min and Relu or Max; the division may be a product. Constants may be
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f64
+
+from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.activation.spellings import HALF_ROUNDED, clipped_to_six
 from onnxloom.transforms.rewriting.declarative import (
     DeclarativePattern,
@@ -26,6 +29,11 @@ class HardSigmoidPattern(DeclarativePattern):
     def clipped(x: Tensor) -> Tensor:
         six = clipped_to_six(x + 3)
         return one_of(six / 6, six * (1 / 6))
+
+    def requirements(self, match: Match) -> Miss | None:
+        if match.graph.element_type(match["x"]) == f64:
+            return no_match(match.anchor, "1/6 is an f32 number in the op, which loses digits of f64")
+        return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
         return op.HardSigmoid(inputs.x, alpha=1 / 6, beta=0.5)

@@ -6,6 +6,9 @@ rounded to f16. Nothing else reads a value in between.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f64
+
+from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.activation.spellings import HALF_ROUNDED, clipped_to_six
 from onnxloom.transforms.rewriting.declarative import (
     DeclarativePattern,
@@ -38,6 +41,11 @@ class HardSwishPattern(DeclarativePattern):
     @pattern
     def gated(x: Tensor) -> Tensor:
         return x * op.HardSigmoid(x, alpha=1 / 6, beta=0.5)
+
+    def requirements(self, match: Match) -> Miss | None:
+        if match.graph.element_type(match["x"]) == f64:
+            return no_match(match.anchor, "1/6 is an f32 number in the op, which loses digits of f64")
+        return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
         return op.HardSwish(inputs.x)

@@ -1,7 +1,7 @@
 """Max(x, 0) -> Relu(x)
 
-Of two operands, the zero a scalar without a sign that does not raise the rank. Integers need opset 14. The
-sign of a zero may change: which of 0.0 and -0.0 is the larger one, the standard does not say.
+Of two floats, the zero a scalar without a sign that does not raise the rank. The sign of a zero
+may change: which of 0.0 and -0.0 is the larger one, the standard does not say.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class MaxReluPattern(DeclarativePattern):
 
     def requirements(self, match: Match) -> Miss | None:
         dtype = match.graph.dtype(match["x"])
-        if dtype is not None and dtype.kind == "i" and match.graph.opset() < 14:
-            return no_match(match.anchor, "Relu of integers needs opset 14")
+        if dtype is not None and dtype.kind == "i":
+            return no_match(match.anchor, "few runtimes have a Relu of integers")
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:

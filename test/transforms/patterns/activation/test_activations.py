@@ -155,6 +155,10 @@ def test_any_float_type_will_do(name: str, element: str):
         exact = {"1.4142135": repr(2**0.5), "0.7978846": repr((2 / np.pi) ** 0.5)}
         known = {key: exact.get(value, value) for key, value in activation.constants.items()}
         activation = replace(activation, constants=known)
+    if element == "f64" and name.startswith("hard_"):
+        text = activation.text(SHAPE.replace("f32", element))
+        assert "loses digits of f64" in decline_reason(text, activation.pattern)
+        return
     done = check_pattern(
         activation.text(SHAPE.replace("f32", element)), activation.pattern, tolerance=Rel(5e-2), times=1
     )
