@@ -197,7 +197,7 @@ def test_pass_that_refuses_is_exit_code_1(run: Callable[..., Any]) -> None:
 def test_error_drawn_into_the_module_is_one_line(run: Callable[..., Any]) -> None:
     code, _, err = run("-p", "refuse-like-xdsl")
     assert code == 1
-    assert err == "<stdin>: error: cannot be done in pass 'refuse-like-xdsl'\n"
+    assert err == "<stdin>: error: cannot be done (in pass 'refuse-like-xdsl')\n"
 
 
 def test_crashing_pass_is_exit_code_3_and_says_how_to_report(run: Callable[..., Any]) -> None:

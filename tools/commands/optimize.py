@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--load-plugin", action="append", default=[], metavar="PATH",
-        help="Python file with rewrite patterns or passes (repeatable)",
+        help="Python file or package with rewrite patterns or passes (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--external-data-dir", "--weights-dir", action="append", default=[], metavar="DIR",
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_choices(group: Any) -> None:
     group.add_argument(
-        "--level", type=int, choices=range(4),
+        "-O", "--level", type=int, choices=range(4),
         help="0: shapes only; 1: what keeps every bit; 2: what rounds elsewhere too; 3: all (default 2)",
     )  # fmt: skip
     group.add_argument("--passes", metavar="PASSES", help="these passes instead, as for onnxloom-opt -p")
@@ -196,6 +196,7 @@ def _text(done: Optimized) -> str:
         lines.append(f"rewrites by patterns: {sum(count for count, _ in applied.values())}")
     for name, (count, why) in applied.items():
         lines.append(f"  {name}: {count}" + (f" (adds ops: {why})" if why else ""))
+    lines += [f"patterns {note}" for note in done.rewrites.notes]
     lines += [f"pass {run.step.name} failed and was left out: {run.error}" for run in done.passes.failures]
     return "\n".join(lines)
 

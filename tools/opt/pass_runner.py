@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -24,6 +25,7 @@ from onnxloom.transforms.pass_manager.environment import log_wanted
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun
+from onnxloom.transforms.rewriting.report import RewriteReport, use_report
 
 
 class PassFailure(Exception):
@@ -47,7 +49,7 @@ class Watch:
     timing: bool = False
     statistics: bool = False
     reports: bool = False
-    """Print the `report` of each pass that has one."""
+    """Print the `report` of each pass that has one, and what patterns rewrote and declined."""
     verify_each: bool = False
     verify_result: bool = True
 
@@ -88,16 +90,22 @@ class PassRunner:
         before = self._before(module_pass, module)
         ops = _count(module) if self.watch.statistics else 0
         log = PassLine(module) if log_wanted() else None
+        rewrites = RewriteReport()
         start = time.perf_counter()
-        _apply(module_pass, context, module)
+        with use_report(rewrites) if self.watch.reports else nullcontext():
+            _apply(module_pass, context, module)
         seconds = time.perf_counter() - start
         self.seconds[place] = self.seconds.get(place, 0.0) + seconds
         if log is not None:
             log.show(module_pass, seconds)
         if self.watch.statistics:
             self.counts.append((module_pass.name, ops, _count(module)))
-        if self.watch.reports and hasattr(module_pass, "report"):
-            print(getattr(module_pass, "report"), file=sys.stderr)  # noqa: B009 (not an attribute of all)
+        if self.watch.reports:
+            said = str(getattr(module_pass, "report", ""))
+            if said:
+                print(said, file=sys.stderr)
+            if rewrites.iterations:
+                print(f"{module_pass.name}: {rewrites}", file=sys.stderr)
         if self.watch.verify_each:
             _check(module_pass, module, alone=True)
         self._after(module_pass, module, before)
@@ -155,19 +163,20 @@ def _places(passes: Sequence[ModulePass]) -> Iterator[tuple[str, ModulePass]]:
 
 
 def _apply(module_pass: ModulePass, context: Context, module: ModuleOp) -> None:
-    where = f" in pass '{module_pass.name}'"
+    where = f"in pass '{module_pass.name}'"
     try:
         module_pass.apply(context, module)
     except OnnxloomError as error:
         failure = describe(error)
+        place = "" if module_pass.name in failure.message else f" ({where})"
         raise PassFailure(
-            Failure(f"{failure.message}{'' if module_pass.name in failure.message else where}", failure.code),
-            getattr(error, "op", None),
+            Failure(f"{failure.message}{place}", failure.code), getattr(error, "op", None)
         ) from error
     except DiagnosticException as error:
-        raise PassFailure(Failure(one_line(error) + where, EXIT_INPUT), getattr(error, "op", None)) from error
+        failure = Failure(f"{one_line(error)} ({where})", EXIT_INPUT)
+        raise PassFailure(failure, getattr(error, "op", None)) from error
     except Exception as error:
-        raise PassFailure(internal(error, where), None) from error
+        raise PassFailure(internal(error, f" {where}"), None) from error
 
 
 def _check(module_pass: ModulePass, module: ModuleOp, *, alone: bool) -> None:
