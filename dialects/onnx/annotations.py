@@ -15,7 +15,7 @@ PREFIX: Final = "onnxloom."
 """Of all of these."""
 
 KEEP: Final = "onnxloom.keep"
-"""The op stays as it is: nothing rewrites, folds or removes it."""
+"""The op stays as it is: nothing rewrites, folds or removes it, nor an op that it stands in."""
 
 DO_NOT_FOLD: Final = "onnxloom.do_not_fold"
 """The op is not evaluated before the model runs; anything else may be done to it."""
@@ -36,7 +36,13 @@ _KEPT_NAME: Final = "_DONOTREMOVE_"
 
 
 def is_kept(op: Operation) -> bool:
-    """Whether the op must stay, by its annotation or because its name begins with `_DONOTREMOVE_`."""
+    """Whether the op, or one in its regions, must stay: it is annotated, or its name begins with
+    `_DONOTREMOVE_`.
+    """
+    return _is_marked(op) or any(_is_marked(inner) for region in op.regions for inner in region.walk())
+
+
+def _is_marked(op: Operation) -> bool:
     attributes = op.attributes
     if not attributes:
         return False

@@ -48,7 +48,7 @@ class DecideByRankPass(ModulePass):
 def _answer(op: onnx.IfOp) -> bool | Miss:
     """The only condition under which the readers of the results can work."""
     if is_kept(op):
-        return Miss("it is marked to be kept")
+        return Miss("it is marked to be kept, or holds what is")
     if isinstance(op.cond.owner, onnx.ConstantOp):
         return Miss("its condition is constant")
     block = op.parent

@@ -46,7 +46,7 @@ class ForwardLoopInvariantsPass(ModulePass):
 def _unchanged(op: onnx.LoopOp) -> Sequence[int] | Miss:
     """Which loop-carried values each iteration hands on as they came."""
     if is_kept(op):
-        return Miss("it is marked to be kept")
+        return Miss("it is marked to be kept, or holds what is")
     block = op.body.block
     pairs = zip(block.args[2:], yields_of(block)[1:], strict=False)
     slots = [index for index, (argument, after) in enumerate(pairs) if argument is through_identities(after)]

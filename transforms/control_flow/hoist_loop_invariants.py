@@ -69,7 +69,7 @@ def _is_invariant(op: Operation, block: Block) -> bool:
 
 def _why_not(op: Operation, *, runs: bool) -> Miss | None:
     if is_kept(op):
-        return Miss("it is marked to be kept")
+        return Miss("it is marked to be kept, or holds what is")
     if not is_side_effect_free(op):
         return Miss("it is not pure: each iteration may give something else")
     if not runs and not cannot_fail(op):

@@ -68,7 +68,7 @@ class _Inlining:
 
 def _condition(op: onnx.IfOp, known: Mapping[SSAValue, bool]) -> bool | Miss:
     if is_kept(op):
-        return Miss("it is marked to be kept")
+        return Miss("it is marked to be kept, or holds what is")
     if op.cond in known:
         return known[op.cond]
     value = known_scalar(op.cond)

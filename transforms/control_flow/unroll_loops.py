@@ -76,7 +76,7 @@ class UnrollLoopsPass(ModulePass):
     def trips(self, op: onnx.LoopOp) -> int | Miss:
         """How many iterations to write out, or why none."""
         if is_kept(op):
-            return Miss("it is marked to be kept")
+            return Miss("it is marked to be kept, or holds what is")
         trips = trip_count(op)
         if isinstance(trips, Miss):
             return trips

@@ -64,7 +64,7 @@ def opted_out(op: Operation) -> Miss | None:
     """Whether somebody wants an op to be left alone."""
     if DO_NOT_FOLD in op.attributes:
         return Miss(f"is marked {DO_NOT_FOLD}")
-    return Miss("is marked to be kept") if is_kept(op) else None
+    return Miss("is marked to be kept, or holds what is") if is_kept(op) else None
 
 
 def why_not_foldable(op: Operation) -> Miss | None:

@@ -116,7 +116,7 @@ GOES_ON = "onnx.Yield %go, %e : tensor<i1>, tensor<f32>"
         (loop("%none, %none, %x", GOES_ON, counter="(none, none, tensor<f32>)"), "it never ends"),
         (
             loop("%two, %none, %x", GOES_ON, attributes="onnxloom.keep"),
-            "it is marked to be kept",
+            "it is marked to be kept, or holds what is",
         ),
         (
             loop(
@@ -195,10 +195,33 @@ func.func @f(%x: tensor<f32>, %c: tensor<i1>) -> tensor<f32> {
     for condition, attribute, reason in (
         ("%c", "", "its condition is not constant"),
         ("%d", "", "its condition is not constant"),
-        ("%t", "onnxloom.keep", "it is marked to be kept"),
+        ("%t", "onnxloom.keep", "it is marked to be kept, or holds what is"),
     ):
         changed = text.replace("COND", condition).replace("ATTR", attribute)
         assert reasons(InlineIfPass(), changed) == [reason]
+
+
+def test_a_branch_that_goes_holds_nothing_to_be_kept():
+    text = """
+func.func @f(%x: tensor<f32>) -> tensor<f32> {
+  %t = onnx.Constant dense<true> : tensor<i1>
+  %y = "onnx.If"(%t) ({
+    onnx.Yield %x : tensor<f32>
+  }, {
+    %a = "onnx.Neg"(%x) {onnxloom.keep} : (tensor<f32>) -> tensor<f32>
+    onnx.Yield %a : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  onnx.Return %y : tensor<f32>
+}"""
+    assert reasons(InlineIfPass(), text) == ["it is marked to be kept, or holds what is"]
+
+
+def test_what_is_to_be_kept_is_not_copied():
+    body = """%a = "onnx.Neg"(%e) {onnxloom.keep} : (tensor<f32>) -> tensor<f32>
+onnx.Yield %go, %a : tensor<i1>, tensor<f32>"""
+    assert reasons(UnrollLoopsPass(), loop("%two, %none, %x", body)) == [
+        "it is marked to be kept, or holds what is"
+    ]
 
 
 def test_why_loop_carried_values_stay():
@@ -206,7 +229,7 @@ def test_why_loop_carried_values_stay():
     assert reasons(step, loop("%n, %none, %x", GOES_ON)) == ["every loop-carried value changes"]
     same = "onnx.Yield %go, %v : tensor<i1>, tensor<f32>"
     kept = loop("%n, %none, %x", same, attributes="onnxloom.keep")
-    assert reasons(step, kept) == ["it is marked to be kept"]
+    assert reasons(step, kept) == ["it is marked to be kept, or holds what is"]
 
 
 def hoistable(op: str, head: str = "%n, %none, %x", counter: str = "") -> str:
@@ -230,7 +253,7 @@ MAY_FAIL = "it may fail, and the loop may run for no iteration"
         ),
         (hoistable(REDUCE, "%given, %none, %x"), MAY_FAIL),
         (hoistable('"onnx.Cast"(%n) <{to = 1 : si64}> {onnxloom.keep} : (tensor<i64>) -> tensor<f32>'),
-         "it is marked to be kept"),
+         "it is marked to be kept, or holds what is"),
         (hoistable('"onnx.RandomUniformLike"(%x) : (tensor<f32>) -> tensor<f32>'),
          "it is not pure: each iteration may give something else"),
     ],

@@ -101,7 +101,7 @@ CONSTANT = "  %flat = onnx.Constant dense<false> : tensor<i1>\n  %unread ="
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        (KEEP, KEEP.replace(" : (", " {onnxloom.keep} : ("), "it is marked to be kept"),
+        (KEEP, KEEP.replace(" : (", " {onnxloom.keep} : ("), "it is marked to be kept, or holds what is"),
         ("  %flat =", CONSTANT, "its condition is constant"),
         ("perm = [1, 0]", "perm = [1, 0, 2, 3, 4, 5, 6]", "no reader of a result needs a rank"),
     ],
