@@ -309,6 +309,17 @@ def test_more_ops_than_the_kind_takes_are_declined():
     assert isinstance(miss, Miss) and "3 ops" in miss.reason
 
 
+def test_results_that_are_listed_twice_or_made_elsewhere_are_declined():
+    module = module_of(CHAIN)
+    neg, exp, last = ops_of(module)[:3]
+    before = str(module)
+    twice = fuse(everything(), [neg, exp, last], [last.results[0], last.results[0]])
+    assert isinstance(twice, Miss) and twice.reason == "the match lists a result twice"
+    elsewhere = fuse(everything(), [exp, last], [last.results[0], neg.results[0]])
+    assert isinstance(elsewhere, Miss) and elsewhere.reason == "a result of the match is not made by its ops"
+    assert str(module) == before
+
+
 def test_shape_plumbing_is_cloned_inside_and_skipped_when_read_back():
     module = module_of(
         """
@@ -359,6 +370,22 @@ def test_reading_back_and_unfusing_give_the_chain_again():
     ]  # fmt: skip
     FusionOpKindHelper.unfuse(PatternRewriter(fused), fused)
     assert module.is_structurally_equivalent(module_of(CHAIN))
+
+
+def test_a_body_of_another_kind_is_not_read_back():
+    _, fused = fused_chain(everything())
+    fused.properties["kind"] = StringAttr("test.else")
+    miss = Everything.verify_and_retrieve_attrs(fused)
+    assert isinstance(miss, Miss) and miss.reason == "the kind is 'test.else'; expected 'test.everything'"
+
+
+def test_a_body_without_results_computes_nothing():
+    _, fused = fused_chain(everything())
+    end = fused.body.block.last_op
+    assert end is not None
+    end.operands = []
+    miss = Everything.verify_and_retrieve_attrs(fused)
+    assert isinstance(miss, Miss) and miss.reason == "the body computes nothing"
 
 
 def test_a_yielded_argument_is_no_result_of_a_chain():
