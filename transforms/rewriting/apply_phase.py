@@ -19,7 +19,7 @@ from onnxloom.transforms.rewriting.budget import may_rewrite
 from onnxloom.transforms.rewriting.edits import Edits, discard
 from onnxloom.transforms.rewriting.loop_alarm import LoopAlarm
 from onnxloom.transforms.rewriting.matching import blaming
-from onnxloom.transforms.rewriting.replacement import Built, blockers, checked, place_of
+from onnxloom.transforms.rewriting.replacement import Built, blockers, checked, place_of, read_by
 from onnxloom.transforms.rewriting.run import Found, Run
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ class ApplyPhase:
                 return Miss("another match of the same round reads a value that had one reader")
         inside = set(found.ops)
         assert found.built is not None
+        operands = (operand for op in found.built.ops for operand in read_by(op))
+        if any(value.owner in inside for value in (*operands, *found.built.values.values())):
+            return Miss("another match of the same round hands on a value inside")
         for op in found.ops:
             for result in op.results:
                 if result not in found.built.values and not self.index.is_used_only_by(result, inside):

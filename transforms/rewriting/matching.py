@@ -74,6 +74,9 @@ def ask(pattern: PatternOptimization, index: GraphIndex, op: Operation) -> Match
 def _problem(found: Any, index: GraphIndex) -> str | None:
     if not isinstance(found, MatchResult):
         return f"match gives a {type(found).__name__}; expected a MatchResult or no_match(op, reason)"
+    problem = _malformed(found)
+    if problem is not None:
+        return problem
     ops = [op for op in found.ops if op is not None]
     if not ops:
         return "the match replaces no op"
@@ -86,4 +89,18 @@ def _problem(found: Any, index: GraphIndex) -> str | None:
             return f"the match replaces {describe(op)}, which is an op of another block"
         if op is index.block.last_op:
             return f"the match replaces {op.name}, which ends the block"
+    return None
+
+
+def _malformed(found: Any) -> str | None:
+    """What is no op where one is expected."""
+    for field in ("ops", "reads"):
+        if not isinstance(getattr(found, field), Sequence):
+            return f"{field} is a {type(getattr(found, field)).__name__}; expected a tuple of ops"
+    for op in (*found.ops, found.insert_at):
+        if op is not None and not isinstance(op, Operation):
+            return f"the match lists a {type(op).__name__}; expected ops"
+    for op in found.reads:
+        if not isinstance(op, Operation):
+            return f"reads lists a {type(op).__name__}; expected ops"
     return None

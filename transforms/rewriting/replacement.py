@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import IsTerminator
 
 from onnxloom.dialects.onnx import ConstantOp, NoValueOp
 from onnxloom.dialects.onnx.narrow import compatible
@@ -52,22 +53,25 @@ def _with_sources(ops: Sequence[Operation], index: GraphIndex) -> Iterator[Opera
 
 
 def _check_ops(ops: Sequence[Operation], replaced: set[Operation], index: GraphIndex) -> None:
+    known = {operand for op in replaced for operand in read_by(op)}
     seen: set[Operation] = set()
     for op in ops:
         if op in seen:
             raise PassError(f"the replacement lists {describe(op)} twice")
         if op.parent is not None:
             raise PassError(f"the replacement lists {describe(op)}, which stands in the graph already")
-        for operand in _operands(op):
+        if op.has_trait(IsTerminator):
+            raise PassError(f"the replacement lists {op.name}, which would end the block")
+        for operand in read_by(op):
             owner = operand.owner
             if owner in replaced:
                 raise PassError(f"{describe(op)} of the replacement reads a result of an op it replaces")
-            if owner not in seen and not _is_visible(operand, index.block):
+            if owner not in seen and operand not in known and not _is_visible(operand, index):
                 raise PassError(f"{describe(op)} of the replacement reads a value that is not there")
         seen.add(op)
 
 
-def _operands(op: Operation) -> Iterator[SSAValue]:
+def read_by(op: Operation) -> Iterator[SSAValue]:
     """What an op reads from outside, its regions included."""
     yield from op.operands
     inside = set(op.walk()) if op.regions else set[Operation]()
@@ -79,14 +83,17 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
                 yield operand
 
 
-def _is_visible(value: SSAValue, block: Block) -> bool:
-    """Whether a value is made in a block or one around it."""
+def _is_visible(value: SSAValue, index: GraphIndex) -> bool:
+    """Whether a value is made in the block, or in one around it in front of what holds the block."""
     owner = value.owner
     home = owner if isinstance(owner, Block) else owner.parent
-    around: Block | None = block
+    around: Block | None = index.block
+    holder: Operation | None = None
     while around is not None and home is not None:
         if around is home:
-            return True
+            return (
+                holder is None or isinstance(owner, Block) or index.position(owner) < index.position(holder)
+            )
         holder = around.parent_op()
         around = None if holder is None else holder.parent
     return False
@@ -100,7 +107,7 @@ def _check_values(
             raise PassError("the replacement has an entry for what is no result of the ops it replaces")
         if fresh.owner in replaced:
             raise PassError("the replacement gives a result of an op it replaces in place of another")
-        if fresh.owner not in new_ops and not _is_visible(fresh, index.block):
+        if fresh.owner not in new_ops and not _is_visible(fresh, index):
             raise PassError("the replacement gives a value that is not there")
         if not compatible(old.type, fresh.type):
             raise PassError(
@@ -119,7 +126,9 @@ def place_of(built: Built, match: MatchResult, index: GraphIndex) -> Operation |
     the way are for the caller to move (`blockers`).
     """
     order, replaced = index.order, {op for op in match.ops if op is not None}
-    wanted = match.insert_at or max(replaced, key=order.position)
+    wanted = match.insert_at
+    if wanted is None or wanted.parent is not index.block:  # another match may have replaced that op
+        wanted = max(replaced, key=order.position)
     readers = [u for old in built.values for u in index.consumers(old) if u not in replaced]
     first = min(readers, key=order.position, default=None)
     sources = [p for p in _outer_producers(built, index) if not is_movable(p)]
@@ -150,7 +159,7 @@ def is_movable(op: Operation) -> bool:
 
 def _outer_producers(built: Built, index: GraphIndex) -> list[Operation]:
     """The ops of the block that make what the replacement reads or hands on."""
-    values = [operand for op in built.ops for operand in _operands(op)]
+    values = [operand for op in built.ops for operand in read_by(op)]
     values += built.values.values()
     producers = (index.producer(value) for value in values)
     return list(dict.fromkeys(producer for producer in producers if producer is not None))
