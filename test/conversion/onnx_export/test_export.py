@@ -221,11 +221,12 @@ def test_captured_value_without_a_name_is_refused() -> None:
 def test_a_model_without_ops_keeps_its_opset() -> None:
     text = """
     module attributes {onnx.opset_imports = [":17"]} {
-      func.func @main_graph(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      func.func @main_graph(%x: tensor<2x2xf32> {onnx.name = "x"}) -> (tensor<2x2xf32> {onnx.name = "x"}) {
         onnx.Return %x : tensor<2x2xf32>
       }
     }
     """
     model = export_model(parse_module(text))
+    assert not model.graph.node
     checker.check_model(model)
     assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", 17)]
