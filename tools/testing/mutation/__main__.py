@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 FOLDERS: Final = ("transforms", "conversion/onnx_to_loom")
 STATE: Final = ROOT / "build" / "mutation.jsonl"
 TIMEOUT: Final = 300.0
-"""Seconds for the tests of one mutant; an endless loop is noticed."""
+"""Default seconds for the tests of one mutant; an endless loop is noticed."""
 
 
 def all_guards(patterns: Sequence[str]) -> list[Guard]:
@@ -30,11 +30,11 @@ def all_guards(patterns: Sequence[str]) -> list[Guard]:
         for file in sorted((ROOT / folder).rglob("*.py")):
             path = file.relative_to(ROOT).as_posix()
             if not patterns or any(path.startswith(p) or fnmatch.fnmatch(path, p) for p in patterns):
-                found += find_guards(file.read_text(encoding="utf-8"), path)
+                found += [g for g in find_guards(file.read_text(encoding="utf-8"), path) if g.counts]
     return found
 
 
-def work(guards: Sequence[Guard], state: Path, share: int, jobs: int) -> None:
+def work(guards: Sequence[Guard], state: Path, timeout: float, share: int, jobs: int) -> None:
     """Every `jobs`-th file's guards, from `share` on."""
     known = results.load(state)
     paths = sorted({guard.path for guard in guards})
@@ -45,7 +45,7 @@ def work(guards: Sequence[Guard], state: Path, share: int, jobs: int) -> None:
         todo = [g for g in guards if g.path == path and not _is_known(known.get(g.key), stamp)]
         if not todo:
             continue
-        tests = runner.StagedTests(stages, ROOT, TIMEOUT)
+        tests = runner.StagedTests(stages, ROOT, timeout)
         for guard in todo:
             start = time.monotonic()
             outcome = tests.outcome_of(guard)
@@ -84,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("files", nargs="*", help="paths or globs, from the root of the repository")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--state", type=Path, default=STATE, help="where results are kept between runs")
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds for the tests of one mutant")
     parser.add_argument("--fresh", action="store_true", help="forget what is known")
     parser.add_argument("--list", action="store_true", help="only list the guards")
     parser.add_argument("--report", action="store_true", help="only print what is known")
@@ -98,18 +99,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not args.report:
         with tempfile.TemporaryDirectory(prefix="onnxloom-mutation-") as folder:
             os.environ["ONNXLOOM_MUTATION_KERNELS"] = folder
-            _work_in_processes(guards, args.state, args.jobs)
+            _work_in_processes(guards, args.state, args.timeout, args.jobs)
     return report(guards, args.state)
 
 
-def _work_in_processes(guards: Sequence[Guard], state: Path, jobs: int) -> None:
+def _work_in_processes(guards: Sequence[Guard], state: Path, timeout: float, jobs: int) -> None:
     runner.import_everything()
     children: list[int] = []
     for share in range(jobs):
         child = os.fork()
         if not child:
             try:
-                work(guards, state, share, jobs)
+                work(guards, state, timeout, share, jobs)
             finally:
                 os._exit(0)
         children.append(child)

@@ -14,6 +14,11 @@ DECLINING_CALLS: Final = frozenset({"Miss", "no_match", "no_match_at", "decline"
 DECLINING_ERRORS: Final = frozenset({"Declined", "CannotFold", "CannotEvaluate"})
 """Exceptions that mean: not this one, the rest goes on."""
 
+QUIET_FOLDERS: Final = tuple(
+    f"transforms/{name}/" for name in ("patterns", "folding", "control_flow", "ordering", "rewriting/cleanup")
+)
+"""Where an `if` that only answers nothing (`return None`, `return False`, `continue`) declines as well."""
+
 
 @dataclass(frozen=True)
 class Guard:
@@ -26,11 +31,18 @@ class Guard:
     """The condition, as source; with a number where the file has it several times."""
     function: str
     """Qualified name of the outermost function around it."""
+    is_quiet: bool = False
+    """Whether it answers nothing, without a reason."""
 
     @property
     def key(self) -> str:
         """What identifies it while lines move."""
         return f"{self.path}: {self.text}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it declines: what a quiet one means depends on where it stands."""
+        return not self.is_quiet or self.path.startswith(QUIET_FOLDERS)
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: {self.text}"
@@ -41,17 +53,18 @@ class _Place:
     node: ast.AST
     text: str
     function: str
+    is_quiet: bool
 
 
 def find_guards(source: str, path: str) -> list[Guard]:
-    """All guards of a file, in order."""
+    """All guards of a file, quiet ones anywhere, in order."""
     seen: Counter[str] = Counter()
     found: list[Guard] = []
     for place in _places(ast.parse(source)):
         seen[place.text] += 1
         count = seen[place.text]
         text = place.text if count == 1 else f"{place.text} #{count}"
-        found.append(Guard(path, _line(place.node), text, place.function))
+        found.append(Guard(path, _line(place.node), text, place.function, place.is_quiet))
     return found
 
 
@@ -102,7 +115,10 @@ def _walk(node: ast.AST, names: tuple[str, ...], function: str) -> Iterator[_Pla
                 within = ".".join(inner)
         text = _guard_text(child) if within else None
         if text is not None:
-            yield _Place(child, text, within)
+            yield _Place(child, text, within, is_quiet=False)
+        elif within and isinstance(child, ast.If) and _is_quiet(child.body):
+            text = f"{ast.unparse(child.test)}: {ast.unparse(child.body[0])}"
+            yield _Place(child, text, within, is_quiet=True)
         yield from _walk(child, inner, within)
 
 
@@ -129,6 +145,17 @@ def _declines(body: Sequence[ast.stmt]) -> bool:
     elif not _statement_declines(last):
         return False
     return all(isinstance(statement, ast.Assign) for statement in before)
+
+
+def _is_quiet(body: Sequence[ast.stmt]) -> bool:
+    """Whether a body is `return`, `return None`, `return False` or `continue`."""
+    match body:
+        case [ast.Continue() | ast.Return(value=None)]:
+            return True
+        case [ast.Return(value=ast.Constant(value=value))]:
+            return value is None or value is False
+        case _:
+            return False
 
 
 def _statement_declines(statement: ast.stmt) -> bool:

@@ -74,6 +74,36 @@ def test_equal_guards_are_numbered() -> None:
     assert [guard.text for guard in find_guards(source, "f.py")] == ["x", "x #2"]
 
 
+QUIET = """
+def first(values):
+    for value in values:
+        if value < 0:
+            continue
+        if value == 7:
+            return None
+        if value == 8:
+            return False
+        if value == 9:
+            return 0
+        return value
+"""
+
+
+def test_quiet_guards_decline_where_nothing_means_no() -> None:
+    inside = find_guards(QUIET, "transforms/patterns/first.py")
+    assert [guard.text for guard in inside] == [
+        "value < 0: continue", "value == 7: return None", "value == 8: return False",
+    ]  # fmt: skip
+    assert all(guard.is_quiet and guard.counts for guard in inside)
+    assert not any(guard.counts for guard in find_guards(QUIET, "transforms/first.py"))
+
+
+def test_without_a_quiet_guard_the_rest_goes_on() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(without(QUIET, 0), "first.py", "exec"), names)
+    assert names["first"]([-1, 2]) == -1
+
+
 @pytest.mark.parametrize(
     ("number", "x", "expected"),
     [(1, 10, 0), (2, 8, 0), (4, 3, 1), (5, 5, 0), (0, 3, "three")],

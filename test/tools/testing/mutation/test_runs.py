@@ -144,6 +144,16 @@ def test_the_closest_tests_come_first(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_is_shared_is_tested_by_its_users(tmp_path: Path) -> None:
+    (tmp_path / "a" / "c").mkdir(parents=True)
+    (tmp_path / "a" / "c" / "user.py").write_text("from onnxloom.a.b import f\n")
+    (tmp_path / "test" / "a" / "c").mkdir(parents=True)
+    for name in ("user.mlir", "other.mlir"):
+        (tmp_path / "test" / "a" / "c" / name).touch()
+    stages = by_place.tests_of("a/b.py", tmp_path)
+    assert [[file.name for file in stage] for stage in stages] == [["user.mlir"]]
+
+
 def test_results_are_kept_until_something_changes(tmp_path: Path) -> None:
     guard, state, source = Guard("a.py", 1, "x", "f"), tmp_path / "s.jsonl", tmp_path / "a.py"
     source.write_text("one")
