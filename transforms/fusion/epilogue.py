@@ -236,11 +236,9 @@ class _Walk:
         inputs = externals_of(ops).inputs
         if not _are_of(proofs, inputs):
             return Miss("that an operand is not larger than the product depends on a dim no input has")
-        benefit = estimate(ops, results)
-        if not benefit.is_worth_it():
-            return Miss(f"not worth it: {benefit}")
         helper = cls(len(ops), dim_conditions=to_conditions(proofs, inputs))
-        return Match(helper, tuple(ops), tuple(results), benefit, tuple(chain.stops))
+        # Always worth it: a launch is saved and nothing is computed twice.
+        return Match(helper, tuple(ops), tuple(results), estimate(ops, results), tuple(chain.stops))
 
 
 def _are_of(equalities: Iterable[Equality], inputs: Sequence[SSAValue]) -> bool:
