@@ -54,6 +54,7 @@ PART_OF_POINTS = graph(
 
 OPEN = "tensor<1x4x?x4xf32>"
 STRIDED = "{strides = [2 : si64, 2 : si64]}"
+POOLED = STRIDED.replace("{", "{kernel_shape = [1 : si64, 1 : si64], ")
 
 MATMUL, CONV = MatMulEpilogueFusion, ConvEpilogueFusion
 
@@ -98,7 +99,7 @@ DETECTION: dict[str, tuple[type[EpilogueFusion], str, str]] = {
         CONV,
         graph(
             f"%p = Conv %x %w %none {STRIDED} : {OPEN}",
-            f"%q = MaxPool %x {{kernel_shape = [1 : si64, 1 : si64], strides = [2 : si64, 2 : si64]}} : {OPEN}",
+            f"%q = MaxPool %x {POOLED} : {OPEN}",
             f"%y = Add %p %q : {OPEN}",
             inputs=("%x : tensor<1x4x?x8xf32>", "%w : tensor<4x4x1x1xf32>"),
             results=OPEN,
