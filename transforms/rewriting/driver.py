@@ -84,7 +84,15 @@ class Optimization:
     def _fitting(self, patterns: Sequence[PatternOptimization]) -> list[PatternOptimization]:
         """Those whose results the opset has."""
         opset = self.options.opset
-        return [pattern for pattern in patterns if opset is None or pattern.min_opset <= opset]
+        if opset is None:
+            return list(patterns)
+        late = [f"{pattern.name} ({pattern.min_opset})" for pattern in patterns if pattern.min_opset > opset]
+        if late and self.report is not None:
+            more = f" and {len(late) - 4} more" if len(late) > 4 else ""
+            note = f"left out, for they make ops of a later opset than {opset}: {', '.join(late[:4])}{more}"
+            if note not in self.report.notes:
+                self.report.notes.append(note)
+        return [pattern for pattern in patterns if pattern.min_opset <= opset]
 
     def run(self) -> int:
         if not self.state.patterns:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import NoneType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -28,6 +28,12 @@ _UNKNOWN = UnrankedTensorType(_NONE)
 
 def padded(op_class: type[Operation], operands: Sequence[SSAValue | None]) -> list[SSAValue]:
     """All operands of an op; an absent one reads an `onnx.NoValue` of its own."""
+    if not isinstance(cast(Any, op_class), type):
+        raise PassError(f"making {op_class!r}: expected an op class such as onnx.AddOp")
+    for value in operands:
+        if value is not None and not isinstance(cast(Any, value), SSAValue):
+            hint = "; take its `results[0]`" if isinstance(value, Operation) else ""
+            raise PassError(f"making {op_class.name}: an operand is a {type(value).__name__}{hint}")
     count = _fixed_operands(op_class)
     wanted = [*operands, *[None] * max(0, count - len(operands))]
     return [NoValueOp.make().results[0] if value is None else value for value in wanted]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import DiagnosticException
 
 from onnxloom.dialects.onnx import ConstantOp, NoValueOp
 from onnxloom.dialects.onnx.narrow import compatible
@@ -33,11 +34,30 @@ def checked(found: Any, match: MatchResult, index: GraphIndex) -> Built:
     """The replacement of a match, complete. Raises PassError for one that would break the graph."""
     if not isinstance(found, Replacement):
         raise PassError(f"apply gives a {type(found).__name__}; expected a Replacement")
+    _check_parts(found)
     replaced = {op for op in match.ops if op is not None}
     ops = list(_with_sources(found.ops, index))
     _check_ops(ops, replaced, index)
     _check_values(found, set(ops), replaced, index)
     return Built(ops, dict(found.values))
+
+
+def _check_parts(found: Replacement) -> None:
+    """Raises PassError for a Replacement of something else than ops and values."""
+    ops, values = cast(Any, found.ops), cast(Any, found.values)
+    if not isinstance(ops, Sequence):
+        raise PassError(f"Replacement.ops is a {type(ops).__name__}; expected a list of ops")
+    if not isinstance(values, Mapping):
+        raise PassError(
+            f"Replacement.values is a {type(values).__name__}; expected {{old result: its new value}}"
+        )
+    for op in cast("Sequence[object]", ops):
+        if not isinstance(op, Operation):
+            raise PassError(f"Replacement.ops holds a {type(op).__name__}; expected ops")
+    for value in (value for pair in cast("Mapping[object, object]", values).items() for value in pair):
+        if not isinstance(value, SSAValue):
+            hint = "; take its `results[0]`" if isinstance(value, Operation) else ""
+            raise PassError(f"Replacement.values holds a {type(value).__name__}; expected values{hint}")
 
 
 def _with_sources(ops: Sequence[Operation], index: GraphIndex) -> Iterator[Operation]:
@@ -67,8 +87,21 @@ def _check_ops(ops: Sequence[Operation], replaced: set[Operation], index: GraphI
             if owner in replaced:
                 raise PassError(f"{describe(op)} of the replacement reads a result of an op it replaces")
             if owner not in seen and operand not in known and not _is_visible(operand, index):
-                raise PassError(f"{describe(op)} of the replacement reads a value that is not there")
+                raise PassError(
+                    f"{describe(op)} of the replacement reads a value of {_maker(operand)}, which is neither "
+                    "in the graph nor listed in Replacement.ops before it"
+                )
+        _verify(op)
         seen.add(op)
+
+
+def _verify(op: Operation) -> None:
+    """Raises PassError for an op that breaks a rule of its own, such as one without an operand it needs."""
+    try:
+        op.verify()
+    except (DiagnosticException, ValueError) as error:
+        message = " ".join(str(error).split())
+        raise PassError(message if op.name in message else f"{describe(op)}: {message}") from error
 
 
 def read_by(op: Operation) -> Iterator[SSAValue]:
@@ -108,7 +141,10 @@ def _check_values(
         if fresh.owner in replaced:
             raise PassError("the replacement gives a result of an op it replaces in place of another")
         if fresh.owner not in new_ops and not _is_visible(fresh, index):
-            raise PassError("the replacement gives a value that is not there")
+            raise PassError(
+                f"the replacement gives a value of {_maker(fresh)}, which is neither in the graph nor listed "
+                "in Replacement.ops"
+            )
         if not compatible(old.type, fresh.type):
             raise PassError(
                 f"the replacement has type {fresh.type}; expected {old.type} like what it replaces"
@@ -117,6 +153,10 @@ def _check_values(
         for result in op.results:
             if result not in found.values and not index.is_used_only_by(result, replaced):
                 raise PassError(f"the replacement has no value for a result of {describe(op)} that is read")
+
+
+def _maker(value: SSAValue) -> str:
+    return describe(value.owner) if isinstance(value.owner, Operation) else "another graph"
 
 
 def place_of(built: Built, match: MatchResult, index: GraphIndex) -> Operation | Miss:

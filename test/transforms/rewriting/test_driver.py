@@ -428,6 +428,18 @@ def test_patterns_whose_result_the_opset_lacks_do_not_run():
     assert rewrite(function("y = Neg x"), gelu) == 1
 
 
+def test_the_report_names_patterns_whose_result_the_opset_lacks():
+    late = [
+        renames(onnx.NegOp, made, min_opset=20)
+        for made in (onnx.MishOp, onnx.AbsOp, onnx.CosOp, onnx.SinOp, onnx.ExpOp)
+    ]
+    report = RewriteReport()
+    for _ in range(2):
+        optimize(function("y = Neg x"), late, RewriteOptions(opset=18), report)
+    (note,) = report.notes
+    assert "a later opset than 18: Neg_to_Mish (20), Neg_to_Abs (20)" in note and "and 1 more" in note
+
+
 def test_iterations_are_bounded():
     module = function(
         "a = Neg x", "b = Neg a", "c = Neg b", "d = Neg c", "e = Neg d", "f = Neg e", "y = Abs f"
@@ -680,6 +692,9 @@ def answers(match: Any) -> type[PatternOptimization]:
         (lambda _, op: None, r"match gives a NoneType; expected a MatchResult or no_match\(op, reason\)"),
         (lambda _, op: MatchResult(()), "the match replaces no op"),
         (lambda _, op: MatchResult((None,)), "the match replaces no op"),
+        (lambda _, op: MatchResult(cast(Any, op)), "ops is a NegOp; expected a tuple of ops"),
+        (lambda _, op: MatchResult((op,), op), "reads is a NegOp; expected a tuple of ops"),
+        (lambda _, op: MatchResult((op.results[0],)), "the match lists a OpResult; expected ops"),
         (lambda _, op: MatchResult((op, op)), "the match lists an op twice"),
         (lambda _, op: MatchResult((op,), (op,)), "the match lists an op twice"),
         (
@@ -736,6 +751,11 @@ def _attached(graph: GraphIndex, match: Any) -> Replacement:
     return Replacement([maker], {match.ops[0].results[0]: maker.results[0]})
 
 
+def _made(graph: GraphIndex, match: Any, op_class: Any, **attributes: Any) -> Replacement:
+    made = graph.make(op_class, match.ops[0].operands, **attributes)
+    return Replacement([made], {match.ops[0].results[0]: made.results[0]})
+
+
 def _value_not_there(graph: GraphIndex, match: Any) -> Replacement:
     lost = graph.make(onnx.AbsOp, [match.ops[0].operands[0]])
     return Replacement([], {match.ops[0].results[0]: lost.results[0]})
@@ -755,8 +775,30 @@ def _value_not_there(graph: GraphIndex, match: Any) -> Replacement:
             "gives a result of an op it replaces",
         ),
         (_reads_replaced, "onnx.Abs -> .* reads a result of an op it replaces"),
-        (_reads_unattached, "onnx.Abs -> .* reads a value that is not there"),
-        (_value_not_there, "gives a value that is not there"),
+        (
+            _reads_unattached,
+            "onnx.Abs -> .* reads a value of onnx.Abs -> .* nor listed in Replacement.ops before it",
+        ),
+        (_value_not_there, "gives a value of onnx.Abs -> .*, which is neither in the graph nor listed"),
+        (lambda g, m: Replacement(m.ops[0], {}), "Replacement.ops is a NegOp; expected a list of ops"),
+        (lambda g, m: Replacement(cast(Any, [None]), {}), "Replacement.ops holds a NoneType; expected ops"),
+        (
+            lambda g, m: Replacement([], cast(Any, [1])),
+            "Replacement.values is a list; expected {old result: its new value}",
+        ),
+        (
+            lambda g, m: Replacement([], {m.ops[0].results[0]: m.ops[0]}),
+            "Replacement.values holds a NegOp; expected values; take its `results",
+        ),
+        (
+            lambda g, m: Replacement([], cast(Any, {1: 1})),
+            "Replacement.values holds a int; expected values",
+        ),
+        (lambda g, m: _made(g, m, onnx.AddOp), "onnx.Add: operand B has type none"),
+        (lambda g, m: _made(g, m, onnx.AbsOp, axis=3), "onnx.Abs: attribute axis is not one of this op"),
+        (lambda g, m: _made(g, m, "Abs"), "making 'Abs': expected an op class such as onnx.AddOp"),
+        (lambda g, m: g.make(onnx.AbsOp, m.ops), "making onnx.Abs: an operand is a NegOp; take its `results"),
+        (lambda g, m: g.make(onnx.AbsOp, [1]), "making onnx.Abs: an operand is a int"),
         (_wrong_type, r"has type tensor<4x4xf16>; expected tensor<4x4xf32>"),
         (_wrong_shape, r"has type tensor<1x1xf32>; expected tensor<4x4xf32>"),
         (_twice, "lists onnx.Abs -> .* twice"),
