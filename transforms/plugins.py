@@ -186,8 +186,17 @@ def load_plugin(path: str | Path) -> ModuleType:
         raise PassError(f"plug-in {path}: {one_line(error, file)}") from error
     if not any(_contributions(module)):
         del sys.modules[name]
-        raise PassError(f"plug-in {path}: defines no fusion kind, lowering, rewrite pattern or pass")
+        raise PassError(
+            f"plug-in {path}: defines no fusion kind, lowering, rewrite pattern or pass{_incomplete(module)}"
+        )
     return module
+
+
+def _incomplete(module: ModuleType) -> str:
+    """The classes of a module that cannot be made, and the methods they lack."""
+    classes: list[Any] = [value for value in vars(module).values() if inspect.isabstract(value)]
+    own = [value for value in classes if value.__module__ == module.__name__]
+    return "".join(f"; {one.__name__} has no {', '.join(sorted(one.__abstractmethods__))}" for one in own)
 
 
 def _load_entry_point(point: EntryPoint) -> ModuleType:
@@ -222,11 +231,21 @@ def blaming_plugin(author: type) -> Generator[None]:
     try:
         yield
     except Exception as error:
-        if f"{author.__module__}.".startswith("onnxloom.") or type(error).__module__.startswith("onnxloom."):
+        if is_ours(author) or type(error).__module__.startswith("onnxloom."):
             raise
         module = sys.modules.get(author.__module__)
         file = Path(getattr(module, "__file__", None) or author.__module__)
         raise PassError(f"plug-in {file}: {author.__name__}: {one_line(error, file)}") from error
+
+
+def is_ours(author: type) -> bool:
+    """Whether a class is part of onnxloom."""
+    return f"{author.__module__}.".startswith("onnxloom.")
+
+
+def is_plugged_in(author: type) -> bool:
+    """Whether a class comes from a plug-in in use."""
+    return any(f"{author.__module__}.".startswith(f"{m.__name__}.") for m in current_plugins().modules)
 
 
 def one_line(error: BaseException, file: Path | None) -> str:

@@ -130,3 +130,30 @@ def test_a_plugin_that_does_not_load_is_out_of_use_again(
         == 2
     )
     assert current_plugins() is before
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('raise KeyError("deep")', "plug-in {file}: Mark: KeyError: 'deep' (line 14) (in pass 'mark')"),
+        (
+            "op.body.block.first_op.body.block.last_op.detach()",
+            "pass 'mark' left invalid IR: ",
+        ),
+    ],
+)
+def test_onnxloom_opt_says_whose_pass_is_at_fault(
+    write: Callable[..., Path], body: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugin, model = write(), tmp_path / "m.mlir"
+    plugin.write_text(plugin.read_text().replace('op.attributes["mark"] = StringAttr(self.text)', body))
+    model.write_text(MODULE)
+    assert main([str(model), "--load-plugin", str(plugin), "-p", "mark"]) == 1
+    assert message.format(file=plugin) in capsys.readouterr().err
+
+
+def test_a_pass_without_apply_is_named(write: Callable[..., Path]) -> None:
+    plugin = write()
+    plugin.write_text(plugin.read_text().replace("def apply", "def aply"))
+    with pytest.raises(PassError, match="defines no .* or pass; Mark has no apply"), use_plugins([plugin]):
+        pass

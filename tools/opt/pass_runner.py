@@ -25,6 +25,7 @@ from onnxloom.transforms.pass_manager.environment import log_wanted
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun
+from onnxloom.transforms.plugins import blaming_plugin, is_plugged_in
 from onnxloom.transforms.rewriting.report import RewriteReport, use_report
 
 
@@ -165,7 +166,8 @@ def _places(passes: Sequence[ModulePass]) -> Iterator[tuple[str, ModulePass]]:
 def _apply(module_pass: ModulePass, context: Context, module: ModuleOp) -> None:
     where = f"in pass '{module_pass.name}'"
     try:
-        module_pass.apply(context, module)
+        with blaming_plugin(type(module_pass)) if is_plugged_in(type(module_pass)) else nullcontext():
+            module_pass.apply(context, module)
     except OnnxloomError as error:
         failure = describe(error)
         place = "" if module_pass.name in failure.message else f" ({where})"
@@ -184,6 +186,9 @@ def _check(module_pass: ModulePass, module: ModuleOp, *, alone: bool) -> None:
     try:
         verify(module)
     except InvalidIR as error:
+        if alone and is_plugged_in(type(module_pass)):
+            failure = Failure(f"pass '{module_pass.name}' left invalid IR: {one_line(error)}", EXIT_INPUT)
+            raise PassFailure(failure, error.op) from error
         culprit = f"pass '{module_pass.name}'" if alone else "the passes (--verify-each tells which)"
         failure = internal(error, f": {culprit} left invalid IR")
         raise PassFailure(failure, error.op) from error

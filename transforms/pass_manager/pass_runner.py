@@ -28,6 +28,7 @@ from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun, PipelineReport
 from onnxloom.transforms.pass_manager.pass_text import pass_text
 from onnxloom.transforms.pass_manager.skipping import passes_to_skip
+from onnxloom.transforms.plugins import place_in_source
 from onnxloom.transforms.rewriting.recording import recording
 
 
@@ -143,7 +144,7 @@ class _Runner:
         self.failed.add(pass_text(step))
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         if not isinstance(error, PassError):
-            reason = f"{type(error).__name__}: {reason}"
+            reason = f"{type(error).__name__}: {reason}{place_in_source(error, type(step))}"
         self.note(PassRun(step, Outcome.FAILED, seconds, sweep, error=reason))
         warnings.warn(
             PassFailedWarning(f"pass '{step.name}' failed and was left out: {reason}"),
