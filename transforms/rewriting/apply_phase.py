@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
@@ -17,8 +17,10 @@ from onnxloom.errors import PassError
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.budget import may_rewrite
 from onnxloom.transforms.rewriting.edits import Edits, discard
+from onnxloom.transforms.rewriting.left_alone import left_alone
 from onnxloom.transforms.rewriting.loop_alarm import LoopAlarm
 from onnxloom.transforms.rewriting.matching import blaming
+from onnxloom.transforms.rewriting.pattern import Replacement
 from onnxloom.transforms.rewriting.replacement import Built, blockers, checked, place_of, read_by
 from onnxloom.transforms.rewriting.run import Found, Run
 
@@ -56,21 +58,23 @@ class ApplyPhase:
     def _build(self, matches: Sequence[Found]) -> list[Found]:
         """All replacements of a round, before the graph changes."""
         built: list[Found] = []
-        self.index.made.clear()
+        listed: list[Operation] = []
+        who = ", ".join(dict.fromkeys(f"pattern {found.pattern.name}" for found in matches))
         try:
-            for found in matches:
-                start = perf_counter_ns()
-                with blaming(found.pattern, "apply", found.anchor):
-                    made = checked(found.pattern.apply(self.index, found.match), found.match, self.index)
-                built.append(replace(found, built=made, apply_ns=perf_counter_ns() - start))
+            with left_alone(self.index.block, who, "apply", wanted=self.run.options.check_index):
+                for found in matches:
+                    start = perf_counter_ns()
+                    with blaming(found.pattern, "apply", found.anchor):
+                        given = found.pattern.apply(self.index, found.match)
+                        listed += _listed(given)
+                        made = checked(given, found.match, self.index)
+                    built.append(replace(found, built=made, apply_ns=perf_counter_ns() - start))
         except PassError:
-            for found in built:
-                assert found.built is not None
-                discard(found.built.ops)
-            discard(self.index.made)
+            discard(listed)
             raise
         wanted = {op for found in built if found.built is not None for op in found.built.ops}
         discard([op for op in self.index.made if op not in wanted])
+        self.index.made.clear()
         return built
 
     def _place(
@@ -161,6 +165,12 @@ class ApplyPhase:
             adds_ops=found.pattern.adds_ops,
         )
         batch.attribute(applied)
+
+
+def _listed(given: Any) -> list[Operation]:
+    """The ops of what a pattern gives, whatever that is."""
+    ops: Any = given.ops if isinstance(given, Replacement) else None
+    return [op for op in cast(Any, ops) if isinstance(op, Operation)] if isinstance(ops, Sequence) else []
 
 
 def _pass_on_names(built: Built) -> None:

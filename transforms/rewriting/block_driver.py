@@ -16,7 +16,7 @@ from onnxloom.errors import PassError
 from onnxloom.transforms.rewriting.apply_phase import ApplyPhase
 from onnxloom.transforms.rewriting.candidates import near
 from onnxloom.transforms.rewriting.cleanup.clean import Cleanup
-from onnxloom.transforms.rewriting.edits import Edits
+from onnxloom.transforms.rewriting.edits import Edits, discard
 from onnxloom.transforms.rewriting.fold_added import fold_added
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.match_phase import MatchPhase
@@ -44,6 +44,12 @@ class BlockDriver:
 
     def drive(self) -> int:
         """Rewrites until nothing matches; gives the number of rewrites."""
+        try:
+            return self._rounds()
+        finally:
+            discard(self.index.made)  # what was made and is not used must not read anything
+
+    def _rounds(self) -> int:
         level, everywhere = 0, True
         table = self._table(self.levels[:1])
         candidates: Sequence[Operation] = list(self.index.block.ops)

@@ -62,7 +62,7 @@ class GraphIndex:
         self._keep = keep
         self.order = BlockOrder()
         self.made: list[Operation] = []
-        """Ops that `make` has made since the driver last looked."""
+        """Ops that `make` has made since the driver last looked through them."""
 
         self.outputs: dict[SSAValue, int] = {}
         """Values the block ends with -> how often."""
@@ -110,7 +110,7 @@ class GraphIndex:
         return (user for user, _, _ in self._attached_uses(value))
 
     def only_consumer(self, value: SSAValue) -> Operation | None:
-        """The one op that reads a private value, if often it may be."""
+        """The one op that reads a private value, however often; None for other values."""
         if not self.is_private(value):
             return None
         return next(user for user, _, _ in self._attached_uses(value))

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
+from onnxloom.transforms.rewriting.left_alone import left_alone
 from onnxloom.transforms.rewriting.matching import PatternTable, ask
 from onnxloom.transforms.rewriting.pattern import PatternOptimization
 from onnxloom.transforms.rewriting.run import Found, Run
@@ -33,13 +34,15 @@ class MatchPhase:
         replaced: set[Operation] = set()
         read: set[Operation] = set()
         found: list[Found] = []
+        check = self.run.options.check_index
         for pattern, ops in by_pattern.items():
-            for op in ops:
-                if op in replaced or not self._is_wanted(op):
-                    continue
-                match = self._ask(pattern, op, replaced, read)
-                if match is not None:
-                    found.append(match)
+            with left_alone(self.index.block, f"pattern {pattern.name}", "match", wanted=check and bool(ops)):
+                for op in ops:
+                    if op in replaced or not self._is_wanted(op):
+                        continue
+                    match = self._ask(pattern, op, replaced, read)
+                    if match is not None:
+                        found.append(match)
         return found
 
     def _is_wanted(self, op: Operation) -> bool:

@@ -40,7 +40,8 @@ class RewriteOptions:
     """Computes the ops a round introduced whose inputs are all constant; nothing is computed without."""
 
     check_index: bool = field(default_factory=_check_index)
-    """Compare each index with its block, by brute force, after every batch."""
+    """Compare each index with its block, by brute force, after every batch, and each block with what it
+    was before patterns were asked."""
 
     def __post_init__(self) -> None:
         for name in ("max_iterations", "stop_after"):

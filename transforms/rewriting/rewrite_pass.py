@@ -60,13 +60,18 @@ class RewritePatternsPass(ModulePass):
         )
         if not chosen:
             return  # few stages have patterns of their own, and looking at the dims of a module takes time
-        options = RewriteOptions(
-            max_iterations=self.max_iterations,
-            stop_after=self.stop_after,
-            opset=self.opset,
-            fold=current_evaluator(),
-        )
-        optimize(op, chosen, options, current_report(), current_recorder())
+        optimize(op, chosen, self._options(), current_report(), current_recorder())
+
+    def _options(self) -> RewriteOptions:
+        try:
+            return RewriteOptions(
+                max_iterations=self.max_iterations,
+                stop_after=self.stop_after,
+                opset=self.opset,
+                fold=current_evaluator(),
+            )
+        except ValueError as error:
+            raise PassError(f"{self.name}: {error}") from None
 
     def _word(self, kind: type[_WordT], option: str, word: str) -> _WordT:
         try:

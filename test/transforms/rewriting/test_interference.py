@@ -1,4 +1,4 @@
-"""Matches of one round that get in each other's way, and patterns whose answers are none."""
+"""Matches of one round that get in each other's way, and patterns that break the rules."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any, cast
 
 import pytest
 from rewriting import T, function, op_of, ops, pattern, renames, report_of, rewrite, text_of, value
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnrankedTensorType, f32
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.text import parse_module
 from onnxloom.errors import PassError
+from onnxloom.transforms.dim_analysis.refined_type import set_type
+from onnxloom.transforms.rewriting.driver import RewriteOptions, optimize
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import MatchResult, Miss, Replacement, no_match
 
@@ -162,3 +165,83 @@ def test_a_replacement_that_would_end_the_block():
     with pytest.raises(PassError, match="the replacement lists onnx.Return, which would end the block"):
         rewrite(module, pattern(onnx.NegOp, one, build, "Bad"))
     assert text_of(module) == before
+
+
+# Patterns that do what is the driver's.
+
+
+def _detaches(_: Any, op: Operation) -> Miss:
+    op.detach()
+    return no_match(op, "it is gone")
+
+
+def _connects(graph: GraphIndex, op: Operation) -> Miss:
+    op.operands[0] = graph.block.args[0]
+    return no_match(op, "it reads something else")
+
+
+def _marks(_: Any, op: Operation) -> Miss:
+    op.attributes["mark"] = StringAttr("seen")
+    return no_match(op, "it is marked")
+
+
+def _retypes(_: Any, op: Operation) -> Miss:
+    set_type(op.results[0], UnrankedTensorType(f32))
+    return no_match(op, "it is of another type")
+
+
+@pytest.mark.parametrize("match", [_detaches, _connects, _marks, _retypes])
+def test_a_match_that_changes_the_graph_is_named_when_checks_are_on(match: Any):
+    module = function("a = Sin x", "b = Neg a", "y = Exp b")
+    bad = pattern(onnx.NegOp, match, cast(Any, None), "Bad")
+    with pytest.raises(PassError, match="pattern Bad changed the graph in match"):
+        optimize(module, [renames(onnx.CosOp, onnx.AbsOp), bad], RewriteOptions(check_index=True))
+
+
+def test_an_apply_that_changes_the_graph_is_named_when_checks_are_on():
+    def build(graph: GraphIndex, match: MatchResult) -> Replacement:
+        op = anchor(match)
+        op.results[0].replace_all_uses_with(op.operands[0])
+        return Replacement([], {})
+
+    module = function("a = Sin x", "b = Neg a", "y = Exp b")
+    with pytest.raises(PassError, match="pattern Bad changed the graph in apply"):
+        optimize(module, [pattern(onnx.NegOp, one, build, "Bad")], RewriteOptions(check_index=True))
+
+
+def readers(module: ModuleOp, name: str) -> list[str]:
+    return sorted(use.operation.name for use in value(module, name).uses)
+
+
+def test_what_a_match_makes_and_nothing_uses_reads_nothing():
+    def match(graph: GraphIndex, op: Operation) -> Miss:
+        graph.make(onnx.AbsOp, [op.operands[0]])
+        return no_match(op, "only tries")
+
+    module = function("a = Sin x", "b = Neg a", "y = Exp b")
+    rewrite(module, pattern(onnx.NegOp, match, cast(Any, None)))
+    assert readers(module, "a") == ["onnx.Neg"]
+
+
+def test_what_a_match_makes_may_be_what_is_put_there():
+    def match(graph: GraphIndex, op: Operation) -> MatchResult:
+        return MatchResult((op,), data=graph.make(onnx.AbsOp, [op.operands[0]]))
+
+    def build(graph: GraphIndex, match: MatchResult) -> Replacement:
+        return Replacement([match.data], {anchor(match).results[0]: match.data.results[0]})
+
+    module = function("a = Sin x", "b = Neg a", "y = Exp b")
+    assert rewrite(module, pattern(onnx.NegOp, match, build)) == 1
+    assert ops(module) == ["Sin", "Abs", "Exp"]
+
+
+def test_ops_of_a_refused_replacement_read_nothing():
+    def build(graph: GraphIndex, match: MatchResult) -> Replacement:
+        op = anchor(match)
+        inner = onnx.AbsOp.build(operands=[op.operands[0]], result_types=[op.results[0].type])
+        return Replacement([inner], {op.results[0]: op.results[0]})
+
+    module = function("a = Sin x", "b = Neg a", "y = Exp b")
+    with pytest.raises(PassError, match="gives a result of an op it replaces"):
+        rewrite(module, pattern(onnx.NegOp, one, build))
+    assert readers(module, "a") == ["onnx.Neg"]

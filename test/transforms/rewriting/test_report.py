@@ -103,6 +103,11 @@ def test_words_the_pass_does_not_know(option: dict[str, Any]):
         RewritePatternsPass(**option).apply(make_context(), module())
 
 
+def test_bounds_the_pass_refuses():
+    with pytest.raises(PassError, match="rewrite-patterns: stop_after is -1; expected 0 or more"):
+        RewritePatternsPass(stop_after=-1).apply(make_context(), module())
+
+
 # Misses.
 
 
