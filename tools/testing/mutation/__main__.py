@@ -14,6 +14,7 @@ from typing import Final
 
 from onnxloom.tools.testing.mutation import equivalents, results, runner
 from onnxloom.tools.testing.mutation.guards import Guard, find_guards
+from onnxloom.tools.testing.mutation.reach import find_reach
 from onnxloom.tools.testing.mutation.tests_of import tests_of
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -37,26 +38,26 @@ def all_guards(patterns: Sequence[str]) -> list[Guard]:
 def work(guards: Sequence[Guard], state: Path, timeout: float, share: int, jobs: int) -> None:
     """Every `jobs`-th file's guards, from `share` on."""
     known = results.load(state)
-    paths = sorted({guard.path for guard in guards})
-    for path in paths[share::jobs]:
-        stages = tests_of(path, ROOT)
-        files = [file for stage in stages for file in stage]
-        stamp = results.stamp_of(ROOT / path, files)
-        todo = [g for g in guards if g.path == path and not _is_known(known.get(g.key), stamp)]
-        if not todo:
-            continue
-        tests = runner.StagedTests(stages, ROOT, timeout)
-        for guard in todo:
-            start = time.monotonic()
-            outcome = tests.outcome_of(guard)
-            results.append(state, guard, stamp, outcome, time.monotonic() - start)
-            print(f"{outcome}: {guard}", file=sys.stderr)
+    paths = sorted({guard.path for guard in guards})[share::jobs]
+    tests = {path: [file for stage in tests_of(path, ROOT) for file in stage] for path in paths}
+    stamps = {path: results.stamp_of(ROOT / path, tests[path]) for path in paths}
+    todo = [g for g in guards if g.path in stamps and not _is_known(known.get(g.key), stamps[g.path])]
+    if not todo:
+        return
+    every = sorted({file for guard in todo for file in tests[guard.path]})
+    print(f"{len(todo)} guards: which of {len(every)} files of tests reach them?", file=sys.stderr)
+    reached = find_reach(todo, every, ROOT)
+    for guard in todo:
+        start = time.monotonic()
+        outcome = runner.outcome_of(guard, reached.get(guard.key, ()), ROOT, timeout)
+        results.append(state, guard, stamps[guard.path], outcome, time.monotonic() - start)
+        print(f"{outcome}: {guard}", file=sys.stderr)
 
 
 def _is_known(result: results.Result | None, stamp: str) -> bool:
     if result is None or result.stamp != stamp:
         return False
-    return result.outcome in (runner.NOTICED, runner.UNNOTICED, runner.NO_TESTS)
+    return result.outcome in (runner.NOTICED, runner.UNNOTICED, runner.UNREACHED)
 
 
 def report(guards: Sequence[Guard], state: Path) -> int:

@@ -80,6 +80,43 @@ def without(source: str, number: int) -> ast.Module:
     return ast.fix_missing_locations(cast(ast.Module, changed))
 
 
+def noting(source: str, path: str, name: str) -> ast.Module:
+    """The file with a call of `name` with its key wherever a guard declines."""
+    tree = ast.parse(source)
+    places = list(_places(tree))
+    keys = [guard.key for guard in find_guards(source, path)]
+    changed = _Noting({place.node: key for place, key in zip(places, keys, strict=True)}, name).visit(tree)
+    return ast.fix_missing_locations(cast(ast.Module, changed))
+
+
+class _Noting(ast.NodeTransformer):
+    def __init__(self, keys: dict[ast.AST, str], name: str):
+        self._keys = keys
+        self._name = name
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        self.generic_visit(node)
+        key = self._keys.get(node)
+        if key is None:
+            return node
+        note = ast.Call(ast.Name(self._name, ast.Load()), [ast.Constant(key)], [])
+        match node:
+            case ast.IfExp() if _is_decline(node.body):
+                node.body = _after(note, node.body)
+            case ast.IfExp():
+                node.orelse = _after(note, node.orelse)
+            case ast.If() | ast.match_case() | ast.ExceptHandler():
+                node.body.insert(0, ast.Expr(note))
+            case _:
+                raise AssertionError(node)
+        return node
+
+
+def _after(note: ast.expr, value: ast.expr) -> ast.expr:
+    pair = ast.Tuple([note, value], ast.Load())
+    return ast.Subscript(pair, ast.Constant(1), ast.Load())
+
+
 class _Without(ast.NodeTransformer):
     def __init__(self, target: ast.AST):
         self._target = target

@@ -36,17 +36,18 @@ def compile_without(source: str, number: int, path: Path) -> CodeType:
 
 
 def _code_of(module: CodeType, qualified: str) -> CodeType:
-    for code in _codes(module):
+    for code in codes(module):
         if code.co_qualname == qualified:
             return code
     raise NotLoaded(f"the module has no function {qualified}")
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """What a code object holds, functions in functions too."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant
-            yield from _codes(constant)
+            yield from codes(constant)
 
 
 def _functions(path: str, code: CodeType) -> Iterator[FunctionType]:

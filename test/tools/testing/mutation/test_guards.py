@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
 
-from onnxloom.tools.testing.mutation.guards import find_guards, without
+from onnxloom.tools.testing.mutation.guards import find_guards, noting, without
 
 SOURCE = """
 class Rule:
@@ -116,6 +117,21 @@ def test_without_a_handler_the_exception_goes_on() -> None:
     with pytest.raises(ZeroDivisionError):
         run_match(3, 2)
     assert run_match(0, 2) == "two"
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [(None, TEXTS[0]), (10, TEXTS[1]), (8, TEXTS[2]), (2, TEXTS[3]), (3, TEXTS[4]), (5, TEXTS[5])],
+)
+def test_a_guard_says_when_it_declines(x: Any, text: str) -> None:
+    noted: list[str] = []
+    names: dict[str, Any] = {"Miss": lambda reason: reason, "no_match": lambda x, reason: reason}
+    names |= {"Declined": ZeroDivisionError, "note": noted.append}
+    exec(compile(noting(SOURCE, "rule.py", "note"), "rule.py", "exec"), names)
+    for value in (x, 6):
+        with contextlib.suppress(ZeroDivisionError):
+            names["Rule"]().match(value)
+    assert noted == [f"rule.py: {text}"]
 
 
 def test_the_condition_is_still_evaluated() -> None:

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from onnxloom.tools.testing.mutation import equivalents, results, runner
+from onnxloom.tools.testing.mutation import equivalents, results, runner, running
 from onnxloom.tools.testing.mutation import tests_of as by_place
 from onnxloom.tools.testing.mutation.guards import Guard, find_guards
 from onnxloom.tools.testing.mutation.mutants import NotLoaded, take_away
+from onnxloom.tools.testing.mutation.reach import find_reach
 
 RULE = """
 import functools
@@ -61,22 +62,28 @@ def guards(root: Path) -> list[Guard]:
     return find_guards((root / "rules" / "rule.py").read_text(), "rules/rule.py")
 
 
-def write_test(root: Path, body: str) -> list[list[Path]]:
+def write_test(root: Path, body: str) -> list[Path]:
     (root / "test" / "rules" / "test_rule.py").write_text(
         f"import mutated_rule\ndef test_it():\n    {body}\n"
     )
-    return by_place.tests_of("rules/rule.py", root)
+    return [file for stage in by_place.tests_of("rules/rule.py", root) for file in stage]
 
 
-def outcome(root: Path, guard: Guard, stages: list[list[Path]]) -> str:
-    return runner.StagedTests(stages, root, 60).outcome_of(guard)
+def outcome(root: Path, guard: Guard, tests: list[Path]) -> str:
+    reached = find_reach(guards(root), tests, root)
+    return runner.outcome_of(guard, reached.get(guard.key, ()), root, 60)
 
 
 def test_a_guard_that_a_test_looks_at_is_noticed(root: Path) -> None:
-    stages = write_test(root, "assert mutated_rule.match(4) == 'large'")
+    tests = write_test(root, "assert mutated_rule.match(4) == 'large'; mutated_rule.match(None)")
     none, large = guards(root)
-    assert outcome(root, large, stages) == runner.NOTICED
-    assert outcome(root, none, stages) == runner.UNNOTICED
+    assert outcome(root, large, tests) == runner.NOTICED
+    # Without the guard `None > 3` raises: what has no test must not.
+    (root / "test" / "rules" / "test_rule.py").write_text(
+        "import mutated_rule\ndef test_it():\n    mutated_rule.match(4)\n"
+    )
+    assert outcome(root, large, tests) == runner.UNNOTICED
+    assert outcome(root, none, tests) == runner.UNREACHED
 
 
 def endless() -> int:
@@ -85,7 +92,7 @@ def endless() -> int:
 
 
 def test_a_run_that_never_ends_is_stopped() -> None:
-    assert runner.in_fork(endless, 0.2) == runner.TIMED_OUT
+    assert running.in_fork(endless, 0.2) == running.TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -93,15 +100,24 @@ def test_a_run_that_never_ends_is_stopped() -> None:
     [
         (0, runner.UNNOTICED),
         (1, runner.NOTICED),
-        (runner.TIMED_OUT, runner.NOTICED),
+        (running.TIMED_OUT, runner.NOTICED),
         (-11, runner.NOTICED),
         (70, f"{runner.ERROR} 70"),
     ],
 )
 def test_what_exit_codes_mean(root: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: str) -> None:
-    codes = iter([0, code])
+    monkeypatch.setattr(runner, "in_fork", lambda action, timeout: code)
+    assert runner.outcome_of(guards(root)[0], ["test_a.py::test_it"], root, 60) == expected
+
+
+def test_the_quickest_tests_come_first_and_not_all_at_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = iter([0, 0])
     monkeypatch.setattr(runner, "in_fork", lambda action, timeout: next(codes))
-    assert outcome(root, guards(root)[0], write_test(root, "pass")) == expected
+    tests = [f"test_a.py::test_{number}" for number in range(20)]
+    assert runner.outcome_of(guards(root)[0], tests, root, 60) == runner.UNNOTICED
+    assert list(codes) == []
 
 
 def test_this_process_keeps_its_guards(root: Path) -> None:
@@ -109,12 +125,16 @@ def test_this_process_keeps_its_guards(root: Path) -> None:
     assert sys.modules["mutated_rule"].match(None) == "none"
 
 
-def test_a_file_without_tests_is_said_so(root: Path) -> None:
-    assert outcome(root, guards(root)[0], by_place.tests_of("rules/rule.py", root)) == runner.NO_TESTS
+def test_a_test_that_fails_as_it_is_says_nothing(root: Path) -> None:
+    tests = write_test(root, "assert mutated_rule.match(4) == 'small'")
+    assert outcome(root, guards(root)[1], tests) == runner.UNREACHED
 
 
-def test_failing_tests_say_nothing(root: Path) -> None:
-    assert outcome(root, guards(root)[0], write_test(root, "assert False")) == runner.BROKEN
+def test_each_guard_knows_the_tests_in_which_it_declines(root: Path) -> None:
+    tests = write_test(root, "mutated_rule.match(4)\ndef test_other():\n    mutated_rule.match(1)")
+    none, large = guards(root)
+    found = find_reach([none, large], tests, root)
+    assert found == {large.key: ["test/rules/test_rule.py::test_it"]}
 
 
 def test_a_guard_of_a_file_that_is_not_loaded(root: Path) -> None:
@@ -129,7 +149,7 @@ def test_decorated_functions_and_closures_are_exchanged(root: Path) -> None:
         take_away(guards(root)[1], root)
         return 0 if sys.modules["mutated_rule"].match(4) == "ok" else 1
 
-    assert runner.in_fork(changed, 60) == 0
+    assert running.in_fork(changed, 60) == 0
 
 
 def test_the_closest_tests_come_first(tmp_path: Path) -> None:
