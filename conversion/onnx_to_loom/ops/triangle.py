@@ -47,8 +47,6 @@ def lower_cumulative(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
     data, axis = inputs
     assert data is not None and axis is not None
     storage = buffer_element(data.type)
-    if not is_float(storage) and storage != compute_type(storage):
-        raise Declined(f"running sums of {storage} have no kernel")
     rank_of(data)
     product = isinstance(op, onnx.CumProdOp)
     exclusive, reverse = bool(int_attr(op, "exclusive", 0)), bool(int_attr(op, "reverse", 0))
