@@ -13,9 +13,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass, entry_function
+from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.annotations import OVERRIDABLE
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
 from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module

@@ -22,11 +22,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, is_none
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.errors import InputError
 from onnxloom.lowering.evaluate_node import NodeEvaluator
 from onnxloom.lowering.plan.program import is_array

@@ -9,7 +9,6 @@ from onnx import GraphProto, ModelProto, TensorProto, defs, helper
 from xdsl.dialects.builtin import (
     ModuleOp,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from onnxloom.conversion.onnx_export.attributes import Array, tensor_array, tensor_proto
@@ -28,6 +27,7 @@ from onnxloom.conversion.onnx_import.flatten import LAST_WITH_OLD_TREES, latest_
 from onnxloom.conversion.onnx_import.scope import node_title
 from onnxloom.conversion.onnx_import.types import element_of, is_unranked
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names, metadata, opset_imports
 from onnxloom.dialects.verify_dominance import verify_dominance
 from onnxloom.errors import PassError
@@ -72,18 +72,6 @@ def export(module: ModuleOp, opset: int | None) -> Exported:
     if opset is not None and not 1 <= opset <= newest:
         raise PassError(f"onnx export: opset {opset} is not known; expected 1 to {newest}")
     return _Exporter(module, opset).export()
-
-
-def entry_function(module: ModuleOp) -> FuncOp:
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    for op in module.ops:
-        if isinstance(op, onnx.EntryPointOp):
-            found = functions.get(op.func.root_reference.data)
-            if found is not None:
-                return found
-    if len(functions) != 1:
-        raise PassError(f"onnx export: the module has {len(functions)} functions; expected one entry point")
-    return next(iter(functions.values()))
 
 
 class _Exporter:

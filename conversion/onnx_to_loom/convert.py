@@ -15,10 +15,10 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.conversion.onnx_to_loom.block_converter import BlockConverter
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
-from onnxloom.dialects import loom, onnx
+from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import Target
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names
-from onnxloom.errors import PassError
 
 
 def _strings(attrs: ArrayAttr[DictionaryAttr] | None, index: int, key: str) -> str | None:
@@ -37,20 +37,6 @@ def _dim_names(function: FuncOp, index: int) -> list[str]:
         if axis < rank:
             names[axis] = name.strip()
     return names
-
-
-def entry_function(module: ModuleOp) -> FuncOp:
-    """The function a session runs: the entry point's, else the only one."""
-    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    for op in module.ops:
-        if isinstance(op, onnx.EntryPointOp):
-            name = op.func.root_reference.data
-            if name not in functions:
-                raise PassError(f"convert-onnx-to-loom: the entry point names no function: {name}")
-            return functions[name]
-    if len(functions) != 1:
-        raise PassError(f"convert-onnx-to-loom: {len(functions)} functions and no onnx.EntryPoint")
-    return next(iter(functions.values()))
 
 
 def convert_function(function: FuncOp, kernels: KernelSet) -> loom.ProgramOp:

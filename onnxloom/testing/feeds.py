@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, UnrankedT
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names
 from onnxloom.dialects.onnx.types import OptType, SeqType
 from onnxloom.errors import InputError

@@ -17,8 +17,8 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from onnxloom.conversion.onnx_export import export_model
 from onnxloom.conversion.onnx_import import import_model
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.text import parse_module, print_module
 from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.evaluate_module import evaluate_module

@@ -12,7 +12,7 @@ from collections.abc import Container, Hashable, Iterable, Mapping
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.weights import WeightsAttr
 from onnxloom.tools.bisecting.cut import BROUGHT_ALONG, is_brought_along, reads
 from onnxloom.transforms.describe import describe

@@ -17,9 +17,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.lowering.evaluate_module import output_names
 from onnxloom.transforms.describe import describe
 

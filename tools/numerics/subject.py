@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects.onnx.annotations import OVERRIDABLE
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names
 from onnxloom.errors import InputError
 from onnxloom.lowering.build_model import read_module

@@ -20,9 +20,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import make
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.errors import InputError, ModelError
 from onnxloom.testing import Abs, Exact, Ulp, as_module, assert_noop, assert_preserves_numerics, feeds_for
 from onnxloom.testing.noop import first_change

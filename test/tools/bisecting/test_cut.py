@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from onnxloom.conversion.onnx_import import import_model
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.text import make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import InputError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from onnxloom.conversion.onnx_import import import_model
-from onnxloom.conversion.onnx_to_loom.convert import entry_function
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.text import make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.lowering.evaluate_module import evaluate_module, input_names
