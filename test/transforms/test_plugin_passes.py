@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from onnxloom.dialects.onnx.text import make_context, parse_module
 from onnxloom.errors import PassError
 from onnxloom.tools.onnxloom_opt import main
-from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
+from onnxloom.tools.optimizing import Optimizing, optimize_module
+from onnxloom.transforms.pass_manager.pass_runner import PassFailedWarning, run_pipeline
 from onnxloom.transforms.pass_manager.pass_table import pass_class
 from onnxloom.transforms.pass_manager.pass_text import parse_passes
 from onnxloom.transforms.plugin_passes import plugin_passes
@@ -109,6 +112,9 @@ def test_onnxloom_opt_lists_patterns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "onnxloom:\n" in listed and "  CastCast  (exact, after_shape_inference, priority 0" in listed
     assert f"{example}:\n  ExampleDoubling  (exact, after_shape_inference, priority 1)\n" in listed
     assert "      A product with 2 becomes a sum.\n" in listed
+    assert "      x * Tanh(Softplus(x)) -> Mish(x)\n" in listed, (
+        "the first line of the file where the class says nothing"
+    )
 
 
 def test_a_plugin_that_does_not_load_is_out_of_use_again(
@@ -157,3 +163,27 @@ def test_a_pass_without_apply_is_named(write: Callable[..., Path]) -> None:
     plugin.write_text(plugin.read_text().replace("def apply", "def aply"))
     with pytest.raises(PassError, match="defines no .* or pass; Mark has no apply"), use_plugins([plugin]):
         pass
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('raise KeyError("deep")', "plug-in {file}: Mark: KeyError: 'deep' (line 14)"),
+        ("import sys; sys.exit(7)", "plug-in {file}: Mark: SystemExit: 7 (line 14)"),
+        ("op.body.block.first_op.body.block.last_op.detach()", "pass 'mark' left invalid IR: "),
+    ],
+)
+def test_a_pipeline_says_so_too_and_goes_on_without_it(
+    write: Callable[..., Path], body: str, message: str
+) -> None:
+    plugin, module = write(), parse_module(MODULE)
+    plugin.write_text(plugin.read_text().replace('op.attributes["mark"] = StringAttr(self.text)', body))
+    message = re.escape(message.format(file=plugin))
+    before = str(module)
+    with use_plugins([plugin]):
+        asked = Optimizing(passes="mark")
+        with pytest.warns(PassFailedWarning, match=message):
+            optimize_module(module, asked)
+        with pytest.raises(PassError, match=message):
+            optimize_module(module, replace(asked, strict=True))
+    assert str(module) == before

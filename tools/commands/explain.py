@@ -74,6 +74,7 @@ def _explain_pattern(module: ModuleOp, name: str, options: CompileOptions) -> No
     from onnxloom.dialects.onnx.text import make_context
     from onnxloom.lowering.evaluate_op import HostEvaluator
     from onnxloom.lowering.optimize import pipeline_options
+    from onnxloom.tools.optimizing import own_opset
     from onnxloom.transforms.folding.evaluator import use_evaluator
     from onnxloom.transforms.pass_manager.pass_runner import run_pipeline
     from onnxloom.transforms.pipelines import FusionOptions, pipeline
@@ -81,7 +82,7 @@ def _explain_pattern(module: ModuleOp, name: str, options: CompileOptions) -> No
     from onnxloom.transforms.rewriting.pattern import Stage
     from onnxloom.transforms.rewriting.registry import current_patterns
 
-    chosen = current_patterns().select((name,))
+    chosen, opset = current_patterns().select((name,)), own_opset(module)
     switches = replace(pipeline_options(options), skip_patterns=(*options.skip_patterns, name))
     if all(pattern.stage is not Stage.AFTER_FUSION for pattern in chosen):
         switches = replace(switches, fusion=FusionOptions(disable_fused_op=True))
@@ -89,6 +90,11 @@ def _explain_pattern(module: ModuleOp, name: str, options: CompileOptions) -> No
         run_pipeline(module, make_context(), pipeline(options.opt_level, switches), skip=options.skip_passes)
         for pattern in chosen:
             say(explain_pattern(module, pattern()))
+            if pattern.min_opset > opset:
+                least = pattern.min_opset
+                say(
+                    f"the result needs opset {least}, the model has {opset}: optimize it with --opset {least}"
+                )
 
 
 def _explain_fusion(module: ModuleOp, options: CompileOptions) -> None:

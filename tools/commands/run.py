@@ -91,7 +91,7 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="Python file with fusion kinds (repeatable)",
+        help="Python file or package with fusion kinds, rewrite patterns or passes (repeatable)",
     )
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(

@@ -72,7 +72,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
         action="append",
         default=[],
         metavar="PATH",
-        help="Python file with fusion kinds, rewrite patterns or passes (repeatable)",
+        help="Python file or package with fusion kinds, rewrite patterns or passes (repeatable)",
     )
     group.add_argument(
         "--weights-dir",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib.metadata import version
 
@@ -44,7 +45,14 @@ def list_patterns() -> None:
         for pattern in registry.patterns:
             if registry.origins[pattern.name] == origin:
                 print(f"  {pattern.name}  ({_traits(pattern)})")
-                _print_summary(pattern)
+                _print_summary(pattern, _rewrite(pattern))
+
+
+def _rewrite(pattern: type[PatternOptimization]) -> str:
+    """`A -> B`: the first line of the file, where that is what it says."""
+    text = getattr(sys.modules.get(pattern.__module__), "__doc__", None) or ""
+    first = text.strip().partition("\n")[0]
+    return first if "->" in first else ""
 
 
 def _traits(pattern: type[PatternOptimization]) -> str:
@@ -56,10 +64,12 @@ def _traits(pattern: type[PatternOptimization]) -> str:
     return ", ".join(traits)
 
 
-def _print_summary(cls: type) -> None:
+def _print_summary(cls: type, otherwise: str = "") -> None:
     # A dataclass without a docstring has its signature for one.
     summary = (cls.__dict__.get("__doc__") or "").strip().split("\n\n")[0]
-    if summary and not summary.startswith(f"{cls.__name__}("):
+    if not summary or summary.startswith(f"{cls.__name__}("):
+        summary = otherwise
+    if summary:
         print("      " + " ".join(summary.split()))
 
 

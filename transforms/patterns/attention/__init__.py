@@ -1,0 +1,1 @@
+"""Decomposed attention and rotary embeddings become the ops of the standard."""

@@ -1,0 +1,1 @@
+"""Ops that split and join tensors: many become one."""

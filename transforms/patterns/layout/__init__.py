@@ -1,0 +1,1 @@
+"""Ops that exchange, insert or remove axes go together."""

@@ -1,0 +1,1 @@
+"""Matrix products take in what stands beside them."""

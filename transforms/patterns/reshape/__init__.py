@@ -1,0 +1,1 @@
+"""Ops that only give elements another shape."""

@@ -165,5 +165,9 @@ def test_the_command(tmp_path: object, capsys: pytest.CaptureFixture[str], monke
         monkeypatch.setenv("ONNXLOOM_PLUGINS", str(folder / "mine.py"))
         assert main(["explain", "--pattern", "Halves", str(folder / "m.onnx")]) == 0
         assert expected in capsys.readouterr().out
+    assert main(["explain", "--pattern", "Mish", str(folder / "m.onnx")]) == 0
+    assert "the result needs" not in capsys.readouterr().out
+    assert main(["explain", "--pattern", "Swish", str(folder / "m.onnx")]) == 0
+    assert "the result needs opset 24, the model has 21" in capsys.readouterr().out
     assert main(["explain", "--pattern", "Thirds", str(folder / "m.onnx")]) == 1
     assert "there is no rewrite pattern 'Thirds'" in capsys.readouterr().err
