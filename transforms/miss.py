@@ -92,10 +92,7 @@ def no_match_at(file: str, line: int, reason: str | Callable[[], str]) -> Miss:
     """Like `no_match`, for a check that stands in no Python code of its own: the line an author wrote."""
     if not _listening.get():
         return _UNTOLD
-    miss = Miss(reason if isinstance(reason, str) else reason())
-    object.__setattr__(miss, "_file", file)
-    object.__setattr__(miss, "line", line)
-    return miss
+    return Miss.at(reason if isinstance(reason, str) else reason(), file, line)
 
 
 def reasons_are_wanted() -> bool:

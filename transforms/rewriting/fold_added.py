@@ -14,28 +14,29 @@ from onnxloom.dialects.onnx.annotations import FOLDED, OVERRIDABLE
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.budget import may_rewrite
 from onnxloom.transforms.rewriting.edits import Edits
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.run import Run
 
 
 def fold_added(added: Sequence[Operation], edits: Edits, run: Run) -> None:
     """Replaces each op of `added` that has only constant inputs by constants."""
-    evaluator = run.options.fold
-    if evaluator is None:
+    if run.options.fold is None:
         return
-    block = edits.index.block
-    ready = [op for op in added if op.parent is block and _has_constant_inputs(op)]
-    ready = [op for op in ready if not edits.index.is_kept(op)]
-    if not ready:
+    index = edits.index
+    # In block order, so that what one op makes constant is there for those that read it.
+    ops = sorted([op for op in added if op.parent is index.block], key=index.position)
+    if not any(_is_ready(op, index) for op in ops):
         return
     with run.batch("fold-added"):
-        for op in ready:
-            _fold(op, edits, run)
-    # What they made constant is found by the ops of this round that read it.
-    fold_added([op for op in added if op not in ready], edits, run)
+        for op in ops:
+            if _is_ready(op, index):
+                _fold(op, edits, run)
 
 
-def _has_constant_inputs(op: Operation) -> bool:
-    """Whether there are inputs and all of them are constants that nobody may override."""
+def _is_ready(op: Operation, index: GraphIndex) -> bool:
+    """Whether there are inputs, all of them constants that nobody may override, and the op may go."""
+    if index.is_kept(op):
+        return False
     given = [operand for operand in op.operands if not is_none(operand)]
     return bool(given) and all(
         isinstance(value.owner, ConstantOp) and OVERRIDABLE not in value.owner.attributes for value in given

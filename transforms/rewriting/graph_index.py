@@ -86,6 +86,11 @@ class GraphIndex:
         owner = value.owner
         return owner if isinstance(owner, Operation) and owner.parent is self.block else None
 
+    def is_of_block(self, value: SSAValue) -> bool:
+        """Whether the value is made in the block or is an argument of it."""
+        owner = value.owner
+        return owner is self.block if isinstance(owner, Block) else owner.parent is self.block
+
     def producer_of(self, value: SSAValue, *op_classes: type[_OpT]) -> _OpT | None:
         """The producer, when it is of one of these classes."""
         owner = value.owner

@@ -81,5 +81,6 @@ class MatchPhase:
         return Found(pattern, op, match, ops, self._private_values((*ops, *match.reads)), spent)
 
     def _private_values(self, ops: Sequence[Operation]) -> list[SSAValue]:
+        """Without those of outer blocks, which may be read in as many places as the model has."""
         values = dict.fromkeys(v for op in ops for v in (*op.results, *op.operands))
-        return [value for value in values if self.index.is_private(value)]
+        return [v for v in values if self.index.is_of_block(v) and self.index.is_private(v)]

@@ -14,6 +14,7 @@ from onnxloom.dialects.onnx import constant_value
 from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, FOLDED, OVERRIDABLE
 from onnxloom.transforms.folding.evaluator import NumpyEvaluator
 from onnxloom.transforms.rewriting.budget import limit_rewrites
+from onnxloom.transforms.rewriting.driver import RewriteOptions, optimize
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization, Replacement
 
@@ -47,6 +48,18 @@ def test_a_chain_of_new_ops_is_folded():
     assert found is not None and np.all(found == -4.0)
     folded = op_of(module, "y").operands[1].owner
     assert isinstance(folded, onnx.ConstantOp) and FOLDED in folded.attributes
+
+
+def test_a_long_chain_of_new_ops_is_folded():
+    def chain(graph: GraphIndex, x: Any, c: Any) -> list[Any]:
+        made: list[Any] = []
+        for _ in range(1200):
+            made.append(graph.make(onnx.NegOp, [made[-1].results[0] if made else c]))
+        return [*made, graph.make(onnx.AddOp, [x, made[-1].results[0]])]
+
+    module = function(C, "y = Sub x c")
+    optimize(module, [built(chain)], RewriteOptions(fold=NumpyEvaluator()))
+    assert ops(module) == ["Constant", "Add"]
 
 
 def test_nothing_is_folded_without_an_evaluator():

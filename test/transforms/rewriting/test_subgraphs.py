@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from rewriting import NEG_PAIR, T, function, op_of, ops, pattern, renames, report_of, rewrite, text_of, value
@@ -10,6 +11,7 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.text import parse_module
+from onnxloom.transforms.rewriting.driver import optimize
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import (
     MatchResult,
@@ -231,3 +233,15 @@ def test_all_functions_are_rewritten():
     }}"""
     report = report_of(parse_module(text), renames(onnx.NegOp, onnx.AbsOp))
     assert report.graphs == {"@f": 1, "@g": 1}
+
+
+def test_the_time_is_linear_in_the_number_of_bodies_that_read_one_value():
+    def seconds(count: int) -> float:
+        ifs = [if_op(f"y{i}", [unary("Neg", f"a{i}", "w")], f"a{i}", "w") for i in range(count)]
+        module = function("w = Sin x", *ifs, f"y = Sum y0 y{count - 1} w", arguments=ARGUMENTS)
+        start = time.process_time()
+        optimize(module, [renames(onnx.NegOp, onnx.AbsOp)])
+        return time.process_time() - start
+
+    seconds(50)
+    assert seconds(800) < 9 * seconds(200) + 0.2

@@ -32,12 +32,14 @@ class DeadOps:
                 continue
             found[op] = None
             for value in self._read_by(op):
+                producer = self.index.producer(value)
+                if producer is None:
+                    continue
                 if value in readers:
                     readers[value] -= 1
                 else:
                     readers[value] = self._count(value) - 1
-                producer = self.index.producer(value)
-                if readers[value] == 0 and producer is not None:
+                if readers[value] == 0:
                     pending.append(producer)
         return [Removal(op) for op in found]
 
