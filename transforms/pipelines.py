@@ -30,6 +30,7 @@ from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_text import passes_text
 from onnxloom.transforms.rewriting.cleanup.cleanup_pass import CleanupPass
 from onnxloom.transforms.rewriting.pattern import Numerics, Stage
+from onnxloom.transforms.rewriting.registry import current_patterns
 from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
 from onnxloom.transforms.shape_inference import ShapeInferencePass
 
@@ -86,11 +87,13 @@ def pipeline(level: int = 3, options: PipelineOptions | None = None) -> list[Mod
 
     Raises:
         ValueError: the level is not 0 to 3.
-        PassError: an option names a kind that is not there, or a plug-in does not load.
+        PassError: an option names a kind or pattern that is not there, or a plug-in does not load.
     """
     if level not in OPT_LEVELS:
         raise ValueError(f"optimization level {level} is not 0, 1, 2 or 3")
-    return list(_passes(level, options or PipelineOptions()))
+    options = options or PipelineOptions()
+    _check_patterns(options)
+    return list(_passes(level, options))
 
 
 def pipeline_text(level: int = 3, options: PipelineOptions | None = None) -> str:
@@ -152,6 +155,12 @@ def _rewriting(options: PipelineOptions, numerics: Numerics, stage: Stage) -> Mo
         numerics=numerics.value,
         opset=options.opset,
     )
+
+
+def _check_patterns(options: PipelineOptions) -> None:
+    # What the options get wrong is said at once, not when a pass runs: that would only be a warning.
+    if options.patterns is not None or options.skip_patterns:
+        current_patterns().select(options.patterns, options.skip_patterns)
 
 
 def _fusion(options: FusionOptions) -> ModulePass:

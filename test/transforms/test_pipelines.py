@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -50,14 +51,14 @@ def test_fusion_options_reach_the_pass():
 
 def test_options_of_patterns_and_folding_reach_their_passes():
     options = PipelineOptions(
-        folding=FoldingOptions(size_limit=8), patterns=("A*",), skip_patterns=("B",), opset=13
+        folding=FoldingOptions(size_limit=8), patterns=("Cast*",), skip_patterns=("CastCast",), opset=13
     )
     steps = list(flattened(pipeline(1, options)))
     rewrites = [step for step in steps if isinstance(step, RewritePatternsPass)]
     assert {step.stage for step in rewrites} == {
         "before_shape_inference", "after_shape_inference", "after_builtin_patterns",
     }  # fmt: skip
-    assert all((step.patterns, step.skip, step.opset) == (("A*",), ("B",), 13) for step in rewrites)
+    assert all((step.patterns, step.skip, step.opset) == (("Cast*",), ("CastCast",), 13) for step in rewrites)
     assert {step.numerics for step in rewrites} == {"exact"}
     folds = [step for step in steps if isinstance(step, FoldingPass)]
     assert {step.name for step in folds} == {
@@ -96,6 +97,13 @@ def test_no_other_level():
 def test_a_kind_that_is_not_there_is_an_error_before_anything_runs():
     with pytest.raises(PassError, match="nothing"):
         pipeline(2, PipelineOptions(FusionOptions(disable=("onnx.nothing",))))
+
+
+@pytest.mark.parametrize("level", OPT_LEVELS)
+@pytest.mark.parametrize("choice", [{"patterns": ("NoSuch",)}, {"skip_patterns": ("NoSuch*",)}])
+def test_a_pattern_that_is_not_there_is_an_error_before_anything_runs(level: int, choice: dict[str, Any]):
+    with pytest.raises(PassError, match=r"no rewrite pattern 'NoSuch\*?'"):
+        pipeline(level, PipelineOptions(**choice))
 
 
 def test_the_printed_pipeline_is_one_that_the_driver_takes():

@@ -131,18 +131,10 @@ def _asked(args: argparse.Namespace) -> Optimizing:
         strict=args.strict,
     )
     try:
-        _check_globs(asked)
         passes_for(asked, 1)
     except (PassError, ValueError) as error:
         raise UsageError(str(error)) from None
     return asked
-
-
-def _check_globs(asked: Optimizing) -> None:
-    from onnxloom.transforms.rewriting.registry import current_patterns
-
-    if asked.patterns is not None or asked.skip_patterns:
-        current_patterns().select(asked.patterns, asked.skip_patterns)
 
 
 def _replay(args: argparse.Namespace, module: ModuleOp) -> Optimized:
