@@ -38,6 +38,7 @@ def assert_preserves_numerics(
     Raises:
         AssertionError: the transform left invalid IR, or something differs; names the worst output.
         ModelError: the model cannot be evaluated on the host.
+        ValueError: `feeds` is an empty list.
     """
     module = as_module(model)
     expected = _expected(module, feeds)
@@ -59,6 +60,8 @@ def _expected(module: ModuleOp, feeds: Feeds | Sequence[Feeds] | None) -> list[t
     if isinstance(feeds, Mapping):
         return [(feeds, evaluate_module(module, feeds))]
     if feeds is not None:
+        if not feeds:
+            raise ValueError("feeds is an empty list: nothing would be compared")
         return [(fed, evaluate_module(module, fed)) for fed in feeds]
     results: list[tuple[Feeds, dict[str, Any]]] = []
     first: ModelError | None = None

@@ -205,6 +205,11 @@ def test_every_case_is_compared() -> None:
         assert_preserves_numerics(TEXT, [zeros, feeds()], mul_by(3.0))
 
 
+def test_no_case_at_all_is_an_error() -> None:
+    with pytest.raises(ValueError, match="nothing would be compared"):
+        assert_preserves_numerics(TEXT, [], lambda module: None)
+
+
 def test_a_model_that_no_made_up_inputs_fit_asks_for_inputs() -> None:
     model = model_of("agraph (float[A, 2] x, float[3, B] y) => (float[A, B] z) { z = MatMul(x, y) }")
     with pytest.raises(ModelError, match="no made-up inputs fit the model; give some"):
