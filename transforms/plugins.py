@@ -230,7 +230,7 @@ def blaming_plugin(author: type) -> Generator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_ours(author) or type(error).__module__.startswith("onnxloom."):
             raise
         module = sys.modules.get(author.__module__)

@@ -12,6 +12,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -28,7 +29,7 @@ from onnxloom.transforms.pass_manager.module_state import ModuleState
 from onnxloom.transforms.pass_manager.pass_log import Outcome, PassRun, PipelineReport
 from onnxloom.transforms.pass_manager.pass_text import pass_text
 from onnxloom.transforms.pass_manager.skipping import passes_to_skip
-from onnxloom.transforms.plugins import place_in_source
+from onnxloom.transforms.plugins import blaming_plugin, is_plugged_in, place_in_source
 from onnxloom.transforms.rewriting.recording import recording
 
 
@@ -117,10 +118,11 @@ class _Runner:
         start = time.perf_counter()
         with recording(self.module, step.name):
             try:
-                step.apply(self.ctx, self.module)
+                with blaming_plugin(type(step)) if is_plugged_in(type(step)) else nullcontext():
+                    step.apply(self.ctx, self.module)
                 state = ModuleState(self.module)
                 changed = state != self.state
-                if changed and self.verify:
+                if changed and (self.verify or is_plugged_in(type(step))):
                     _verify(step, self.module)
             except Exception as error:
                 self.state.restore()

@@ -35,7 +35,7 @@ class ApplyPhase:
         self.edits = edits
         self.index = edits.index
         self.run = run
-        self.alarm = LoopAlarm()
+        self.alarm = LoopAlarm(sum(1 + len(op.operands) for op in edits.index.block.ops))
         self.count = 0
         """Rewrites of this block."""
 

@@ -16,8 +16,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
 from onnxloom.dialects.onnx import FusedOp
+from onnxloom.errors import PassError
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.miss import reasons_wanted
+from onnxloom.transforms.plugins import place_in_source
 from onnxloom.transforms.rewriting.block_driver import BlockDriver
 from onnxloom.transforms.rewriting.constants import ConstantValues
 from onnxloom.transforms.rewriting.edits import Edits, Journal
@@ -52,8 +54,16 @@ def optimize(
             module is as it was before.
         ModelError: the shapes of an op's inputs contradict each other.
     """
-    chosen = [pattern() if isinstance(pattern, type) else pattern for pattern in patterns]
+    chosen = [_made(pattern) if isinstance(pattern, type) else pattern for pattern in patterns]
     return Optimization(module, chosen, options, report, recorder).run()
+
+
+def _made(pattern: type[PatternOptimization]) -> PatternOptimization:
+    try:
+        return pattern()
+    except (Exception, SystemExit) as error:
+        why = f"{type(error).__name__}: {error}{place_in_source(error, pattern)}"
+        raise PassError(f"pattern {pattern.name} cannot be made without arguments: {why}") from error
 
 
 class Optimization:

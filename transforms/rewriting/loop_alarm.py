@@ -24,11 +24,16 @@ _SUSPICIOUS: Final = 6
 _REPEATS: Final = 3
 """The same rewrite of the same place so often is a loop."""
 
+_ROOM: Final = 1000
+_ROOM_PER_SIZE: Final = 10
+"""Ops that such rewrites may add to a graph: two for one, over and over, soon fill any memory."""
+
 
 class LoopAlarm:
     """Watches the rewrites of one graph."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int) -> None:
+        """`size` is that of the graph: of its ops and what they read."""
         self._made: dict[Operation, tuple[PatternOptimization, int]] = {}
         self._same: dict[SSAValue, SSAValue] = {}
         """Value -> the first of the values it is another name of."""
@@ -36,6 +41,7 @@ class LoopAlarm:
         self._latest: list[str] = []
 
         self._seen: dict[Hashable, int] = {}
+        self._room = _ROOM + _ROOM_PER_SIZE * size
 
     def watch(self, pattern: PatternOptimization, replaced: Sequence[Operation], built: Built) -> None:
         """Hears of a rewrite about to be done. Raises PassError, naming the patterns, for one too many."""
@@ -44,6 +50,9 @@ class LoopAlarm:
         depth = 1 + max((depth for _, depth in makers), default=0)
         if depth > _SUSPICIOUS:
             self._look(pattern, replaced, [maker.name for maker, _ in makers], built)
+            self._room -= len(built.ops) - len(replaced)
+            if self._room < 0:
+                raise PassError(f"patterns make ever more ops: {self.latest()}")
         new_ops = set(built.ops)
         for op in replaced:
             self._made.pop(op, None)

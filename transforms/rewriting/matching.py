@@ -48,7 +48,7 @@ def blaming(pattern: PatternOptimization, what: str, op: Operation) -> Generator
         yield
     except PassError as error:
         raise PassError(f"pattern {pattern.name} at {describe(op)}: {error}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, ModelError) else f"{type(error).__name__}: "
         place = place_in_source(error, type(pattern))
         raise PassError(
@@ -60,7 +60,7 @@ def ask(pattern: PatternOptimization, index: GraphIndex, op: Operation) -> Match
     """The pattern's answer at an op. Raises PassError, naming the pattern, for what is no answer."""
     try:
         found: Any = pattern.match(index, op)
-    except Exception:
+    except (Exception, SystemExit):
         with blaming(pattern, "match", op):
             raise
     if isinstance(found, Miss):

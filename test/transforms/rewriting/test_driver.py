@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any, cast
 
@@ -593,6 +594,39 @@ def test_patterns_that_grow_a_graph_for_ever_are_named():
     assert text_of(module) == before
 
 
+def test_patterns_that_double_a_graph_are_stopped_soon():
+    def double(graph: GraphIndex, match: MatchResult) -> Replacement:
+        (op,) = match.ops
+        assert op is not None
+        first = graph.make(onnx.NegOp, [op.operands[0]])
+        second = graph.make(onnx.NegOp, [first.results[0]])
+        return Replacement([first, second], {op.results[0]: second.results[0]})
+
+    module, report = function("y = Neg x"), RewriteReport()
+    before = text_of(module)
+    doubles = pattern(onnx.NegOp, lambda _, op: MatchResult((op,)), double, "Doubles")
+    with pytest.raises(PassError, match="patterns make ever more ops: Doubles"):
+        rewrite(module, doubles, report=report)
+    assert text_of(module) == before
+    assert report.patterns["Doubles"].applied < 5000
+
+
+def test_ops_may_become_many_step_by_step():
+    def match(graph: GraphIndex, op: Operation) -> MatchResult | Miss:
+        return MatchResult((op,)) if len(op.operands) > 2 else no_match(op, "small")
+
+    def build(graph: GraphIndex, found: MatchResult) -> Replacement:
+        (op,) = found.ops
+        assert op is not None
+        rest = graph.make(onnx.SumOp, op.operands[1:])
+        made = graph.make(onnx.AddOp, [op.operands[0], rest.results[0]])
+        return Replacement([rest, made], {op.results[0]: made.results[0]})
+
+    lines = [f"v{i} = Sum {f'v{i - 1} ' * 52 if i else 'x ' * 52}" for i in range(40)]
+    module = function(*lines, "y = Neg v39")
+    assert rewrite(module, pattern(onnx.SumOp, match, build)) == 40 * 50
+
+
 def test_a_long_way_down_a_chain_is_no_loop():
     # Neg moves past every Abs: as many rewrites in one place as there are ops, none of them twice.
     def match(graph: GraphIndex, op: Any) -> MatchResult | Miss:
@@ -619,6 +653,10 @@ def _raises(*_: Any) -> Any:
     raise KeyError("lost")
 
 
+def _exits(*_: Any) -> Any:
+    sys.exit(7)
+
+
 def later(text: str) -> ModuleOp:
     """A module in which something was rewritten before the failure."""
     return function(
@@ -636,6 +674,11 @@ BEFORE = [renames(onnx.SinOp, onnx.AbsOp, priority=0), renames(onnx.CosOp, onnx.
             pattern(onnx.NegOp, _raises, _raises, "Bad"),
             "Bad failed in match at onnx.Neg -> .*: KeyError: 'lost'",
         ),
+        (pattern(onnx.NegOp, _exits, _raises, "Bad"), "Bad failed in match at onnx.Neg -> .*: SystemExit: 7"),
+        (
+            pattern(onnx.NegOp, lambda _, op: MatchResult((op,)), _exits, "Bad"),
+            "Bad failed in apply at onnx.Neg -> .*: SystemExit: 7",
+        ),
         (
             pattern(onnx.NegOp, lambda _, op: MatchResult((op,)), _raises, "Bad"),
             "pattern Bad failed in apply at onnx.Neg",
@@ -650,6 +693,14 @@ def test_exceptions_name_the_pattern_and_leave_the_module_unchanged(failing: Any
     assert text_of(module) == before
     assert list(body(module).ops) == kept, "the very same ops"
     assert rewrite(module, *BEFORE) == 2, "and usable as ever"
+
+
+def test_a_pattern_that_cannot_be_made_is_named():
+    made = type(pattern(onnx.NegOp, _raises, _raises, "Bad"))
+    for init in (_raises, _exits, lambda self, size: None):  # pyright: ignore
+        bad = cast(type[PatternOptimization], type("Bad", (made,), {"__init__": init, "name": "Bad"}))
+        with pytest.raises(PassError, match="pattern Bad cannot be made without arguments: "):
+            optimize(function("y = Neg x"), [bad])
 
 
 def test_ops_built_before_a_failure_read_nothing():
