@@ -129,7 +129,9 @@ def outputs_of(model: str, feeds: dict[str, Any]) -> list[Any]:
 
 
 def difference(have: Any, want: Any) -> float:
-    """0 for equal outputs, else the largest difference over the largest value; infinite for another form."""
+    """0 for equal outputs, else the largest difference over the largest finite value; infinite for another
+    form, NaN where a NaN or an infinity stands in one only.
+    """
     if getattr(want, "dtype", np.dtype(object)).kind == "O":
         return 0.0 if repr(have) == repr(want) else np.inf
     if have.dtype != want.dtype or have.shape != want.shape:
@@ -138,8 +140,12 @@ def difference(have: Any, want: Any) -> float:
         return 0.0
     if want.dtype.kind != "f":
         return np.inf
-    wide: Any = want.astype(np.float64)
-    return float(np.abs(have.astype(np.float64) - wide).max() / max(np.abs(wide).max(), 1e-30))
+    unequal: Any = (have != want) & ~(np.isnan(have) & np.isnan(want))
+    extent = np.abs(want[np.isfinite(want)], dtype=np.float64).max(initial=1e-30)
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(have[unequal].astype(np.float64) - want[unequal].astype(np.float64))
+        apart[np.isinf(apart)] = np.nan
+        return float(apart.max() / extent)
 
 
 def measure(folder: pathlib.Path, optimizer: str, want: list[Any], feeds: dict[str, Any]) -> Cell:
@@ -160,6 +166,8 @@ def measure(folder: pathlib.Path, optimizer: str, want: list[Any], feeds: dict[s
             have = outputs_of(target, feeds)
         except Exception:  # of the many kinds onnxruntime has: a result that does not run is wrong
             return Cell(ops)
+    if len(have) != len(want):
+        return Cell(ops)
     offs = [difference(got, wanted) for got, wanted in zip(have, want, strict=True)]
     limits = [TOLERANCE.get(getattr(wanted, "dtype", np.dtype(object)).name, 0.0) for wanted in want]
     is_right = all(off <= limit for off, limit in zip(offs, limits, strict=True))
