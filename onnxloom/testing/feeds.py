@@ -55,15 +55,30 @@ def feeds_for(
 
 
 def varied_feeds(model: Model, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Ordinary inputs, special ones twice, and, where dims are open, with dims of 1 and with an empty one."""
+    """Ordinary inputs, special ones twice, then, where inputs have one shape, equal ones (x - y is 0);
+    where dims are open, with dims of 1 and with an empty one."""
     module = as_module(model)
     yield feeds_for(module, seed, special=False)
     yield feeds_for(module, seed)
     yield feeds_for(module, seed + 1)
+    alike = _alike(feeds_for(module, seed + 1))
+    if alike is not None:
+        yield alike
     names = open_dims(module)
     if names:
         yield feeds_for(module, seed + 2, dims=dict.fromkeys(names, 1))
         yield feeds_for(module, seed + 3, dims={names[0]: 0})
+
+
+def _alike(feeds: Mapping[str, Any]) -> dict[str, Any] | None:
+    """One array for all float inputs of the same shape and type; None where no two have one."""
+    first: dict[object, Any] = {}
+    shared: dict[str, Any] = {}
+    for name, value in feeds.items():
+        kind: Any = getattr(value, "dtype", None)  # lists have none
+        is_float = kind is not None and np.issubdtype(kind, np.floating)
+        shared[name] = first.setdefault((value.shape, kind), value) if is_float else value
+    return None if all(shared[name] is value for name, value in feeds.items()) else shared
 
 
 def open_dims(module: ModuleOp) -> list[str]:

@@ -165,3 +165,11 @@ def test_sequences_are_lists() -> None:
 def test_a_map_cannot_be_made_up() -> None:
     with pytest.raises(InputError, match="input 'm' is a .*cannot be made up"):
         of("agraph (map(int64, float) m) => (float[N] y) { y = ai.onnx.ml.CastMap(m) }")
+
+
+def test_varied_feeds_have_a_case_of_equal_inputs() -> None:
+    text = "agraph (float[2] a, float[2] b, float[3] c, int32[2] i) => (float[2] y) { y = Sub(a, b) }"
+    cases = list(varied_feeds(model_of(text)))
+    assert len(cases) == 4
+    assert [case["a"] is case["b"] for case in cases] == [False, False, False, True]
+    assert cases[3]["c"].shape == (3,) and cases[3]["i"].dtype == np.int32
