@@ -1,15 +1,24 @@
-"""How does a process run with a guard taken away? The code of the function around it is exchanged."""
+"""How does a process run with a guard taken away? The code of the function around it is exchanged.
+
+So is that of the functions it has made: closures and methods of local classes.
+"""
 
 from __future__ import annotations
 
 import ast
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Final, TypeAlias
 
 from onnxloom.tools.testing.mutation.guards import Guard, find_guards, without
+
+_INSIDE: Final = ".<locals>"
+
+Place: TypeAlias = tuple[str, int, tuple[str, ...]]
+"""Where code stands in its file: qualified name and line; and the names that it reads from around it."""
 
 
 class NotLoaded(Exception):
@@ -21,12 +30,12 @@ def take_away(guard: Guard, root: Path) -> None:
     path = root / guard.path
     source = path.read_text(encoding="utf-8")
     number = [found.key for found in find_guards(source, guard.path)].index(guard.key)
-    changed = _code_of(compile_without(source, number, path), guard.function)
-    functions = list(_functions(os.path.realpath(path), changed))
+    fresh = codes_of(compile_without(source, number, path), {guard.function})
+    functions = list(functions_of(path, fresh))
     if not functions:
         raise NotLoaded(f"{guard}: {guard.function} is not loaded")
-    for function in functions:
-        function.__code__ = changed
+    for function, code in functions:
+        function.__code__ = code
 
 
 def compile_without(source: str, number: int, path: Path) -> CodeType:
@@ -35,27 +44,32 @@ def compile_without(source: str, number: int, path: Path) -> CodeType:
     return compile(tree, str(path), "exec", dont_inherit=True)
 
 
-def _code_of(module: CodeType, qualified: str) -> CodeType:
-    for code in codes(module):
-        if code.co_qualname == qualified:
-            return code
-    raise NotLoaded(f"the module has no function {qualified}")
+def codes_of(module: CodeType, names: set[str]) -> Mapping[Place, CodeType]:
+    """The code of functions of a module, and of those made inside of them, by their place."""
+    found = {_place(code): code for code in _codes(module) if code.co_qualname.split(_INSIDE)[0] in names}
+    missing = names - {code.co_qualname for code in found.values()}
+    if missing:
+        raise NotLoaded(f"the module has no function {', '.join(sorted(missing))}")
+    return found
 
 
-def codes(code: CodeType) -> Iterator[CodeType]:
-    """What a code object holds, functions in functions too."""
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from codes(constant)
-
-
-def _functions(path: str, code: CodeType) -> Iterator[FunctionType]:
-    """Every function made from this place, however it is decorated or who holds it."""
+def functions_of(path: Path, fresh: Mapping[Place, CodeType]) -> Iterator[tuple[FunctionType, CodeType]]:
+    """Every function made from one of these places, whoever holds it, and its new code."""
+    own = os.path.realpath(path)
     for value in gc.get_objects():
         if not isinstance(value, FunctionType):
             continue
-        own = value.__code__
-        same = own.co_qualname == code.co_qualname and own.co_firstlineno == code.co_firstlineno
-        if same and os.path.realpath(own.co_filename) == path:
-            yield value
+        code = fresh.get(_place(value.__code__))
+        if code is not None and os.path.realpath(value.__code__.co_filename) == own:
+            yield value, code
+
+
+def _place(code: CodeType) -> Place:
+    return code.co_qualname, code.co_firstlineno, code.co_freevars
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)

@@ -6,18 +6,15 @@ One run of the tests with all guards in place, each of them noted when it declin
 from __future__ import annotations
 
 import builtins
-import gc
 import json
-import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, FunctionType
 from typing import Any, Final
 
 from onnxloom.tools.testing.mutation.guards import Guard, find_guards, noting
-from onnxloom.tools.testing.mutation.mutants import codes
+from onnxloom.tools.testing.mutation.mutants import codes_of, functions_of
 from onnxloom.tools.testing.mutation.running import in_fork, run_tests
 
 _NOTE: Final = "__onnxloom_guard_declines__"
@@ -50,19 +47,9 @@ def _exchange(path: str, root: Path) -> None:
     source = (root / path).read_text(encoding="utf-8")
     guards = find_guards(source, path)
     module = compile(noting(source, path, _NOTE), str(root / path), "exec", dont_inherit=True)
-    wanted = {guard.function for guard in guards}
-    fresh = {(c.co_qualname, c.co_firstlineno): c for c in codes(module) if c.co_qualname in wanted}
-    for function, code in _functions(os.path.realpath(root / path), fresh):
+    fresh = codes_of(module, {guard.function for guard in guards})
+    for function, code in functions_of(root / path, fresh):
         function.__code__ = code
-
-
-def _functions(path: str, fresh: dict[tuple[str, int], CodeType]) -> Iterator[tuple[FunctionType, CodeType]]:
-    for value in gc.get_objects():
-        if not isinstance(value, FunctionType):
-            continue
-        code = fresh.get((value.__code__.co_qualname, value.__code__.co_firstlineno))
-        if code is not None and os.path.realpath(value.__code__.co_filename) == path:
-            yield value, code
 
 
 class _Observer:

@@ -152,6 +152,30 @@ def test_decorated_functions_and_closures_are_exchanged(root: Path) -> None:
     assert running.in_fork(changed, 60) == 0
 
 
+FACTORY = """
+def Miss(reason):
+    return reason
+
+def make(limit):
+    def match(x):
+        if x > limit:
+            return Miss("large")
+        return "ok"
+    return match
+
+match = make(3)
+"""
+
+
+def test_what_a_function_has_made_already_is_exchanged(root: Path) -> None:
+    file = root / "rules" / "rule.py"
+    file.write_text(FACTORY)
+    exec(compile(FACTORY, str(file), "exec"), vars(sys.modules["mutated_rule"]))
+    (guard,) = guards(root)
+    tests = write_test(root, "assert mutated_rule.match(4) == 'large'")
+    assert outcome(root, guard, tests) == runner.NOTICED
+
+
 def test_the_closest_tests_come_first(tmp_path: Path) -> None:
     folder = tmp_path / "test" / "a"
     folder.mkdir(parents=True)
