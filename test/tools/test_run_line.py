@@ -42,6 +42,18 @@ def test_what_needs_a_shell_is_left_to_lit(line: str, tmp_path: Path) -> None:
     assert command(line, tmp_path) is None
 
 
+def test_stderr_alone_goes_on(tmp_path: Path) -> None:
+    parsed = command("onnxloom-opt %s 2>&1 >/dev/null | filecheck %s", tmp_path)
+    assert parsed is not None
+    assert parsed[0] == Command("onnxloom-opt", (str(tmp_path / "a.mlir"),), pipe_stderr=True)
+    assert command("onnxloom-opt %s 2>&1 >/dev/null 2>/dev/null", tmp_path) is None
+    wrong = "not onnxloom-opt %s -p nonsense 2>&1 >/dev/null | filecheck %s"
+    assert run_text(tmp_path, "// CHECK: nonsense\n", wrong)
+    assert not run_text(tmp_path, "// CHECK: other\n", wrong)
+    right = "onnxloom-opt %s 2>&1 >/dev/null | filecheck %s --allow-empty"
+    assert run_text(tmp_path, "// CHECK-NOT: func.func\nfunc.func private @f()\n", right)
+
+
 def test_continued_lines_are_joined() -> None:
     assert run_lines("// RUN: a \\\n// RUN:   b\n// text\n// RUN: c\n") == ["a b", "c"]
 

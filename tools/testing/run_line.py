@@ -1,9 +1,9 @@
 """How is a simple `RUN:` line of a `.mlir` test executed without starting a process?
 
 A line is simple when it is a pipeline of `onnxloom-opt` and `filecheck` commands, each with an optional
-`not` in front, `2>&1`, `> file`, `2> file` or `2>/dev/null` behind. Anything else makes `parse` return
-None, and lit's own runner takes the whole file. Both ways give the same verdict; this one takes
-milliseconds where a process takes most of a second.
+`not` in front, and behind it `2>&1`, `> file`, `2> file`, `2>/dev/null` or, for stderr alone,
+`2>&1 >/dev/null`. Anything else makes `parse` return None, and lit's own runner takes the whole file. Both
+ways give the same verdict; this one takes milliseconds where a process takes most of a second.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _DIRECTIVE = re.compile(
     r"^\s*(?://|#|;)\s*(RUN|XFAIL|REQUIRES|UNSUPPORTED|ALLOW_RETRIES|DEFINE|REDEFINE):(.*)$"
 )
 _SUBSTITUTION = re.compile(r"%%|%[a-zA-Z_{(]\w*")
+_REDIRECTIONS = ("2>&1", "2>/dev/null", ">/dev/null", ">", "2>")
 _SHELL_SYNTAX = re.compile(r"[;&`$()<*?\[\]{}~!]")
 
 
@@ -35,6 +36,8 @@ class Command:
     stdout_file: str | None = None
     stderr_file: str | None = None
     merge_stderr: bool = False
+    pipe_stderr: bool = False
+    """Stderr goes where stdout would: `2>&1 >/dev/null`, in this order."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def _words(piece: str) -> Iterator[str]:
     """Words of one command; `ValueError` when an unquoted part needs a shell."""
     for token in shlex.split(piece, posix=False):
         bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", token)
-        if token not in ("2>&1", "2>/dev/null", ">", "2>") and (_SHELL_SYNTAX.search(bare) or ">" in bare):
+        if token not in _REDIRECTIONS and (_SHELL_SYNTAX.search(bare) or ">" in bare):
             raise ValueError(f"{token} needs a shell")
         if '"' in token and ("$" in token or "`" in token or "\\" in token):
             raise ValueError(f"{token} needs a shell")
@@ -132,7 +135,7 @@ def _command(words: list[str]) -> Command | None:
         return None
     arguments: list[str] = []
     stdout_file = stderr_file = None
-    merge = False
+    merge = pipe_stderr = False
     rest = iter(words[1:])
     for word in rest:
         match word:
@@ -140,6 +143,8 @@ def _command(words: list[str]) -> Command | None:
                 merge = True
             case "2>/dev/null":
                 stderr_file = os.devnull
+            case ">/dev/null" if merge:
+                merge, pipe_stderr = False, True
             case ">":
                 stdout_file = next(rest, None)
             case "2>":
@@ -148,7 +153,9 @@ def _command(words: list[str]) -> Command | None:
                 arguments.append(word)
     if merge and (stdout_file or stderr_file):
         return None  # the order of redirections matters then: a question for a shell
-    return Command(words[0], tuple(arguments), negated, stdout_file, stderr_file, merge)
+    if pipe_stderr and (merge or stdout_file or stderr_file):
+        return None
+    return Command(words[0], tuple(arguments), negated, stdout_file, stderr_file, merge, pipe_stderr)
 
 
 def run_command(command: Command, data: bytes = b"") -> tuple[int, bytes, bytes]:
@@ -175,7 +182,7 @@ def run_command(command: Command, data: bytes = b"") -> tuple[int, bytes, bytes]
     if command.stderr_file is not None:
         Path(command.stderr_file).write_bytes(errors)
         errors = b""
-    return code, output, errors
+    return (code, errors, b"") if command.pipe_stderr else (code, output, errors)
 
 
 def _exit_code(call: Callable[[], object]) -> int:
