@@ -188,3 +188,18 @@ func.func @no_need(%x: tensor<5x2x4xf32>, %z: tensor<2x4xf32>, %c: tensor<i1>, %
   %w = "onnx.Transpose"(%k) {perm = [2, 1, 0]} : (tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %a, %b, %s, %t, %w : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
 }
+
+// -----
+
+// Negative: no reader needs a rank, and that of a branch is not known.
+// CHECK-LABEL: @no_rank_needed
+// CHECK-NOT:     onnx.Constant dense<{{true|false}}>
+// REPORT: If -> tensor<*xf32> stays: no reader of a result needs a rank that one branch only gives
+func.func @no_rank_needed(%x: tensor<5x2x4xf32>, %u: tensor<*xf32>, %c: tensor<i1>) -> tensor<*xf32> {
+  %y = "onnx.If"(%c) ({
+    onnx.Yield %u : tensor<*xf32>
+  }, {
+    onnx.Yield %x : tensor<5x2x4xf32>
+  }) : (tensor<i1>) -> tensor<*xf32>
+  onnx.Return %y : tensor<*xf32>
+}

@@ -376,3 +376,13 @@ def test_the_record_of_an_unrolled_loop_says_why_there_are_more_ops():
     assert record.adds_ops == "a loop is written out as its 2 iterations"
     replay(again, recorder.log())
     assert str(again) == str(module)
+
+
+def test_constants_of_the_body_are_copied_once():
+    text = loop("%two, %none, %x", "%k = onnx.Constant dense<7.0> : tensor<f32>\n"
+                '%k2 = "onnx.Mul"(%e, %k) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'
+                "onnx.Yield %go, %k2 : tensor<i1>, tensor<f32>")  # fmt: skip
+    module = parse_module(text)
+    UnrollLoopsPass().apply(make_context(), module)
+    made = str(module)
+    assert made.count("onnx.Mul") == 2 and made.count("dense<7.000000e+00>") == 1
