@@ -154,6 +154,7 @@ def _rewriting(options: PipelineOptions, numerics: Numerics, stage: Stage) -> Mo
         stage=stage.value,
         numerics=numerics.value,
         opset=options.opset,
+        fold_added=options.folding.enabled,
     )
 
 

@@ -84,6 +84,13 @@ def test_patterns_within_a_tolerance_start_at_level_two():
     assert {step.stage for step in rewrites} == {stage.value for stage in Stage}
 
 
+def test_without_folding_nothing_is_computed_in_rewriting_either():
+    steps = list(flattened(pipeline(2, PipelineOptions(folding=FoldingOptions(enabled=False)))))
+    assert not any(isinstance(step, FoldingPass) for step in steps)
+    assert not any(step.fold_added for step in steps if isinstance(step, RewritePatternsPass))
+    assert all(step.fold_added for step in flattened(pipeline(2)) if isinstance(step, RewritePatternsPass))
+
+
 @pytest.mark.parametrize("level", OPT_LEVELS)
 def test_the_text_of_a_level_gives_its_passes(level: int):
     assert parse_passes(pipeline_text(level)) == tuple(pipeline(level))

@@ -26,6 +26,7 @@ from onnxloom.transforms.fusion.order import BlockOrder
 from onnxloom.transforms.fusion.pattern import FusedPatternForOpKind
 from onnxloom.transforms.fusion.plugins import blaming_plugin, current_registry
 from onnxloom.transforms.fusion.report import Decline, FusedChain, FusionReport, Reason, chain_of, describe
+from onnxloom.transforms.pass_manager.pass_text import listed
 from onnxloom.transforms.rewriting.budget import may_rewrite
 
 Helper: TypeAlias = type[FusionOpKindHelper]
@@ -53,15 +54,9 @@ class FuseOpsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self.report.clear()
-        helpers = current_registry().select(_names(self.kinds), _names(self.disable) or ())
+        helpers = current_registry().select(listed(self.kinds), listed(self.disable) or ())
         if not self.disable_fused_op:
             fuse_ops(op, helpers, self.report)
-
-
-def _names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if option is None:
-        return None
-    return tuple(name.strip() for text in option for name in text.split(",") if name.strip())
 
 
 def fuse_ops(

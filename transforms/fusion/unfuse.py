@@ -12,6 +12,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+from onnxloom.transforms.pass_manager.pass_text import listed
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class UnfuseOpsPass(ModulePass):
     kinds: tuple[str, ...] | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        wanted = None if self.kinds is None else {n for text in self.kinds for n in text.split(",")}
-        unfuse_ops(op, wanted)
+        wanted = listed(self.kinds)
+        unfuse_ops(op, None if wanted is None else set(wanted))
 
 
 def unfuse_ops(module: Operation, kinds: set[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ParameterListType, ParameterType, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError
 
+from onnxloom.transforms.pass_manager.environment import split_names
 from onnxloom.transforms.pass_manager.pass_table import pass_class
 
 _BARE: Final = re.compile(r"(?!true$|false$)[A-Za-z_-][A-Za-z0-9_-]*")
@@ -37,6 +38,11 @@ def parse_passes(text: str) -> tuple[ModulePass, ...]:
     except ArgSpecParseError as error:
         raise ValueError(f"'{text}' is no list of passes with options") from error
     return tuple(pass_class(spec.name).from_spec(spec) for spec in specs)
+
+
+def listed(option: Iterable[str] | None) -> tuple[str, ...] | None:
+    """The names that an option of a pass lists, one string for several with commas; None as it is."""
+    return None if option is None else tuple(split_names(option))
 
 
 def flattened(passes: Iterable[ModulePass]) -> Iterator[ModulePass]:

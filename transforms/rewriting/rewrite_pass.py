@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 
 from onnxloom.errors import PassError
 from onnxloom.transforms.folding.evaluator import current_evaluator
+from onnxloom.transforms.pass_manager.pass_text import listed
 from onnxloom.transforms.rewriting.driver import optimize
 from onnxloom.transforms.rewriting.options import RewriteOptions
 from onnxloom.transforms.rewriting.pattern import Numerics, Stage
@@ -50,11 +51,14 @@ class RewritePatternsPass(ModulePass):
     opset: int | None = None
     """Version of the default domain that results may use; the newest when left out."""
 
+    fold_added: bool = True
+    """Whether ops that a rewrite introduces are computed at once when they read constants only."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         stage = None if self.stage == "all" else self._word(Stage, "stage", self.stage)
         chosen = current_patterns().select(
-            names(self.patterns),
-            names(self.skip) or (),
+            listed(self.patterns),
+            listed(self.skip) or (),
             stage=stage,
             numerics=self._word(Numerics, "numerics", self.numerics),
         )
@@ -68,7 +72,7 @@ class RewritePatternsPass(ModulePass):
                 max_iterations=self.max_iterations,
                 stop_after=self.stop_after,
                 opset=self.opset,
-                fold=current_evaluator(),
+                fold=current_evaluator() if self.fold_added else None,
             )
         except ValueError as error:
             raise PassError(f"{self.name}: {error}") from None
@@ -79,10 +83,3 @@ class RewritePatternsPass(ModulePass):
         except ValueError:
             choices = ", ".join(str(member.value) for member in kind)
             raise PassError(f"{self.name}: {option} is {word!r}; expected one of {choices}") from None
-
-
-def names(option: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The names that an option lists."""
-    if option is None:
-        return None
-    return tuple(name.strip() for text in option for name in text.split(",") if name.strip())

@@ -6,6 +6,7 @@
 // RUN: onnxloom-opt %s -p 'fuse-ops,fuse-ops' | filecheck %s --check-prefix=ALL
 // RUN: onnxloom-opt %s -p 'fuse-ops,unfuse-ops' | filecheck %s --check-prefix=OFF
 // RUN: onnxloom-opt %s -p 'fuse-ops,unfuse-ops{kinds="onnx.elementwise"}' | filecheck %s --check-prefix=MATMUL
+// RUN: onnxloom-opt %s -p 'fuse-ops,unfuse-ops{kinds="onnx.elementwise, onnx.matmul_epilogue"}' | filecheck %s --check-prefix=OFF
 
 // Two kinds want the Add and the Neg: the product takes them, being tried first; the elementwise chain
 // is what comes after. Each switch changes what is fused, and never the names of the results.

@@ -7,7 +7,7 @@ import pytest
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_table import TRANSFORM_PASSES, pass_class
-from onnxloom.transforms.pass_manager.pass_text import flattened, parse_passes, pass_text, passes_text
+from onnxloom.transforms.pass_manager.pass_text import flattened, listed, parse_passes, pass_text, passes_text
 from onnxloom.transforms.shape_inference import ShapeInferencePass
 
 
@@ -43,6 +43,12 @@ def test_several_passes():
 
 def test_every_name_leads_to_its_pass():
     assert all(pass_class(name).name == name for name in TRANSFORM_PASSES)
+
+
+def test_names_in_an_option():
+    assert listed(("a, b", " c", "")) == ("a", "b", "c")
+    assert listed(()) == ()
+    assert listed(None) is None
 
 
 def test_errors_of_text():

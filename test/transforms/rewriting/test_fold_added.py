@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from rewriting import T, function, op_of, ops, pattern, rewrite, value
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -12,11 +13,14 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx import constant_value
 from onnxloom.dialects.onnx.annotations import DO_NOT_FOLD, FOLDED, OVERRIDABLE
+from onnxloom.dialects.onnx.text import make_context
 from onnxloom.transforms.folding.evaluator import NumpyEvaluator
 from onnxloom.transforms.rewriting.budget import limit_rewrites
 from onnxloom.transforms.rewriting.driver import RewriteOptions, optimize
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization, Replacement
+from onnxloom.transforms.rewriting.registry import use_patterns
+from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
 
 C = f"%c = onnx.Constant dense<2.0> : {T}"
 FOLD = {"fold": NumpyEvaluator()}
@@ -66,6 +70,14 @@ def test_nothing_is_folded_without_an_evaluator():
     module = function(C, "y = Sub x c")
     rewrite(module, built(negates))
     assert ops(module) == ["Constant", "Neg", "Add", "Add"]
+
+
+@pytest.mark.parametrize(("fold_added", "left"), [(True, 0), (False, 1)])
+def test_the_pass_folds_unless_it_is_told_not_to(fold_added: bool, left: int):
+    module = function(C, "y = Sub x c")
+    with use_patterns([built(negates)]):
+        RewritePatternsPass(("Negates",), fold_added=fold_added).apply(make_context(), module)
+    assert ops(module).count("Neg") == left
 
 
 def test_what_stood_there_before_is_left_to_folding():
