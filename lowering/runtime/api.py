@@ -19,24 +19,26 @@ def compile(
     fuse: bool = True,
     disabled_kinds: str | Iterable[str] | None = (),
     skip_passes: str | Iterable[str] | None = (),
+    skip_patterns: str | Iterable[str] | None = (),
     strict: bool = False,
     constant_folding: bool = True,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     plugins: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
-    patterns: Iterable[Any] = (),
+    patterns: type[Any] | Iterable[Any] = (),
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
 
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
-    packages, `patterns` subclasses of `PatternOptimization`; both count for this call only.
+    packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
+    `skip_patterns` globs count too.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
         InputError: an option has no such value.
-        PassError: `skip_passes` names no pass; a plug-in does not load; two patterns have one name; with
-            `strict`, a pass failed.
+        PassError: `skip_passes` names no pass, `skip_patterns` no pattern; a plug-in does not load; two
+            patterns have one name; with `strict`, a pass failed.
     """
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
         raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
@@ -50,12 +52,13 @@ def compile(
             fuse=fuse,
             disabled_kinds=_texts("disabled_kinds", disabled_kinds),
             skip_passes=_texts("skip_passes", skip_passes),
+            skip_patterns=_texts("skip_patterns", skip_patterns),
             strict=strict,
             fold=constant_folding,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),
             plugins=_texts("plugins", plugins),
-            patterns=tuple(patterns),
+            patterns=(patterns,) if isinstance(patterns, type) else tuple(patterns),
             progress=progress,
         ),
     )

@@ -104,8 +104,13 @@ def test_one_call_of_compile_uses_the_plugin(model: Path) -> None:
 def test_one_call_of_compile_uses_a_pattern_class(model: Path) -> None:
     with use_plugins([PLUGIN]):
         (pattern,) = [p for p in current_patterns().patterns if p.name == "ExampleDoubling"]
-    compiled = onnxloom.compile(model, cache=False, patterns=[pattern])
-    assert "Add" in " ".join(ops for _, ops in compiled.artifact.fused)
+    for given in ([pattern], pattern):
+        compiled = onnxloom.compile(model, cache=False, patterns=given)
+        assert "Add" in " ".join(ops for _, ops in compiled.artifact.fused)
+    skipped = onnxloom.compile(model, cache=False, patterns=[pattern], skip_patterns="Example*")
+    assert "Mul" in " ".join(ops for _, ops in skipped.artifact.fused)
+    with pytest.raises(PassError, match="there is no rewrite pattern 'Exampel'"):
+        onnxloom.compile(model, cache=False, skip_patterns=["Exampel"])
     with pytest.raises(PassError, match="is no rewrite pattern"):
         onnxloom.compile(model, cache=False, patterns=["ExampleDoubling"])
 
