@@ -46,10 +46,9 @@ class SlicesSplitPattern(PatternOptimization):
         anchor = _tile(graph, op)
         if isinstance(anchor, Miss):
             return anchor
-        tiles = _siblings(graph, anchor)
-        if tiles[0].op is not op:
-            return no_match(op, "the match starts at the first of the slices")
-        tiles.sort(key=lambda tile: tile.begin)
+        if anchor.begin != 0:
+            return no_match(op, "the match starts at the slice that begins with the axis")
+        tiles = sorted(_siblings(graph, anchor), key=lambda tile: tile.begin)
         bounds = [0, *(tile.end for tile in tiles)]
         if any(tile.begin != end for tile, end in zip(tiles, bounds, strict=False)):
             return no_match(op, "the slices along the axis leave a gap or overlap")
@@ -57,7 +56,7 @@ class SlicesSplitPattern(PatternOptimization):
             return no_match(op, "the slices do not reach the end of the axis")
         if len(tiles) < 2:
             return no_match(op, "one slice takes all")
-        return MatchResult(tuple(tile.op for tile in tiles), insert_at=op, data=tiles)
+        return MatchResult(tuple(tile.op for tile in tiles), data=tiles)
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
         tiles: list[_Tile] = match.data
@@ -76,7 +75,7 @@ class SlicesSplitPattern(PatternOptimization):
 
 
 def _siblings(graph: GraphIndex, anchor: _Tile) -> list[_Tile]:
-    """All slices of the same value along the same axis, in the order of the block."""
+    """All slices of the same value along the same axis."""
     found: list[_Tile] = []
     for reader, position in graph.uses(anchor.op.data):
         if position != 0 or not isinstance(reader, onnx.SliceOp) or reader.parent is not anchor.op.parent:
@@ -84,7 +83,6 @@ def _siblings(graph: GraphIndex, anchor: _Tile) -> list[_Tile]:
         tile = _tile(graph, reader)
         if isinstance(tile, _Tile) and tile.axis == anchor.axis:
             found.append(tile)
-    found.sort(key=lambda tile: graph.position(tile.op))
     return found
 
 

@@ -2,19 +2,20 @@
 
 For matrices A and B, and `b` a row of the product or all of it: anything that Gemm's C, which broadcasts in
 one direction only, may be without making the sum larger than the product. A Gemm that has a C takes `b` as
-well where both are constant: C + b.
+well where both are constant: C + b. A product of integers stays: few runtimes have a Gemm of them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import float_attr, is_none
+from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.transforms.patterns.operands import other_operand, static_dim
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import (
@@ -25,6 +26,9 @@ from onnxloom.transforms.rewriting.pattern import (
     Replacement,
     no_match,
 )
+
+_INTEGERS: Final = frozenset(ELEMENT_TYPES[name] for name in ("int32", "int64", "uint32", "uint64"))
+"""Those MatMul has."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class MatMulAddPattern(PatternOptimization):
         left, right = op.operands[:2]
         if graph.rank(left) != 2 or graph.rank(right) != 2:
             return no_match(op, "the factors are not matrices")
+        if isinstance(op, onnx.MatMulOp) and graph.element_type(product) in _INTEGERS:
+            return no_match(op, "a product of integers")
         if not _fits(graph, addend, product):
             return no_match(op, "the addend is not proven to be a row of the product, or all of it")
         if isinstance(op, onnx.MatMulOp) or is_none(op.C):

@@ -67,8 +67,6 @@ def test_constants_of_a_gemm_and_after_it_are_added() -> None:
     [
         (standard.TensorProto.DOUBLE, Rel(1e-12)),
         (standard.TensorProto.FLOAT16, Rel(4e-3)),
-        (standard.TensorProto.INT32, Rel(0)),
-        (standard.TensorProto.UINT64, Rel(0)),
     ],
 )
 def test_other_element_types(element: int, tolerance: Rel) -> None:
@@ -142,3 +140,12 @@ def test_declines(case: str) -> None:
 def test_a_gemm_whose_c_is_left_out_is_one_without() -> None:
     done = check_pattern(sum_of("p = Gemm(a, b)"), MatMulAddPattern)
     assert not is_none(only(done, onnx.GemmOp).C)
+
+
+@pytest.mark.parametrize("element", ["int32", "int64", "uint32", "uint64"])
+def test_declines_products_of_integers(element: str) -> None:
+    model = model_of(
+        f"agraph ({element}[2, 3] a, {element}[3, 4] b, {element}[4] c) => ({element}[2, 4] y) "
+        "{ p = MatMul(a, b) y = Add(p, c) }"
+    )
+    assert "a product of integers" in decline_reason(model, MatMulAddPattern)
