@@ -22,6 +22,7 @@ from onnxloom.transforms.patterns.weights.linear import (
     own_constant,
     replaced,
     rounded,
+    rounded_weight,
 )
 from onnxloom.transforms.rewriting.constants import Array
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
@@ -101,7 +102,7 @@ def _folded(graph: GraphIndex, linear: Linear, affine: Affine) -> Folded | Miss:
         array = own_constant(graph, linear.op, linear.weight)
         if isinstance(array, Miss):
             return array
-        weight = rounded(linear.op, array.astype(np.float64) * linear.spread(affine.scale), dtype)
+        weight = rounded_weight(linear.op, array.astype(np.float64) * linear.spread(affine.scale), dtype)
         if isinstance(weight, Miss):
             return weight
     after = _bias(before, affine)

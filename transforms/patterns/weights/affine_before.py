@@ -25,6 +25,7 @@ from onnxloom.transforms.patterns.weights.linear import (
     own_constant,
     replaced,
     rounded,
+    rounded_weight,
 )
 from onnxloom.transforms.rewriting.constants import Array
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
@@ -109,7 +110,7 @@ def _folded(graph: GraphIndex, linear: Linear, affine: Affine, data: SSAValue) -
     wide = weight.astype(np.float64)
     new_weight: Array | None | Miss = None
     if affine.scale is not None:
-        new_weight = rounded(linear.op, wide * _of_inputs(linear, affine.scale), dtype)
+        new_weight = rounded_weight(linear.op, wide * _of_inputs(linear, affine.scale), dtype)
         if isinstance(new_weight, Miss):
             return new_weight
     if affine.shift is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, cast
 
 import ml_dtypes
 import numpy as np
@@ -119,6 +119,20 @@ def rounded(op: Operation, array: Array, dtype: np.dtype[np.generic]) -> Array |
         result = array.astype(dtype)
     if not np.isfinite(result).all():
         return no_match(op, "a folded weight would not be finite")
+    return result
+
+
+def rounded_weight(op: Operation, array: Array, dtype: np.dtype[np.generic]) -> Array | Miss:
+    """The same for what multiplies the input, if its numbers keep their digits.
+
+    A small scale pushes 16-bit weights below the smallest normal number, where they have few.
+    """
+    result = rounded(op, array, dtype)
+    if isinstance(result, Miss):
+        return result
+    lost = np.abs(result.astype(np.float64) - array).max(initial=0.0)
+    if lost > float(cast(Any, ml_dtypes.finfo)(dtype).eps) * np.abs(array).max(initial=0.0):
+        return no_match(op, "a folded weight would lose digits")
     return result
 
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.testing import Rel
 from onnxloom.testing.patterns import check_pattern, decline_reason
 from onnxloom.transforms.patterns.weights.batch_normalization_add import BatchNormalizationAddPattern
 from onnxloom.transforms.patterns.weights.batch_normalization_mul import BatchNormalizationMulPattern
@@ -451,10 +452,19 @@ def test_half_width_weights_keep_their_type() -> None:
     image16 = IMAGE.replace("f32", "f16")
     module = function(f"%x: {image16}", text, CONV.replace("f32", "f16"))
     feeds = {"x": FEEDS["x"].astype(np.float16)}
-    from onnxloom.testing import Rel
-
     done = check_pattern(module, ConvMulPattern, feeds, Rel(2e-2), times=1)
     assert weights_of(done)[0].dtype == np.float16
+
+
+@pytest.mark.parametrize(("factor", "loses"), [("1.0e-3", False), ("1.0e-6", True)])
+def test_half_width_weights_keep_their_digits(factor: str, loses: bool) -> None:
+    text = conv() + binary("Mul", [6, 1, 1], CONV, numbers=f"dense<{factor}>")
+    text = text.replace("f32>", "f16>").replace("f32}", "f16}")
+    module = function(f"%x: {IMAGE.replace('f32', 'f16')}", text, CONV.replace("f32", "f16"))
+    if loses:
+        assert "a folded weight would lose digits" in decline_reason(module, ConvMulPattern)
+    else:
+        check_pattern(module, ConvMulPattern, {"x": FEEDS["x"].astype(np.float16)}, Rel(2e-2), times=1)
 
 
 def test_an_unrelated_op_between_and_the_constant_behind_the_conv() -> None:
