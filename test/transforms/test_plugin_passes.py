@@ -98,11 +98,14 @@ def test_onnxloom_opt_lists_and_runs_it(
     assert 'mark = "there"' in capsys.readouterr().out
     assert main(["--list-passes", "--load-plugin", str(path)]) == 0
     listed = capsys.readouterr().out
-    assert "plug-ins:\n  mark{text=str}\n      Marks the module.\n" in listed
+    assert "plug-ins:\n  mark{text=here}\n      Marks the module.\n" in listed
     assert main([str(source), "-p", "mark"]) == 2
     assert "mark" in capsys.readouterr().err
     assert main(["--list-passes"]) == 0
-    assert "plug-ins:" not in capsys.readouterr().out
+    ours = capsys.readouterr().out
+    assert "plug-ins:" not in ours
+    assert "  unroll-loops{max-trips=16 max-ops=128}\n" in ours
+    assert "  fuse-ops{kinds=str,... disable=str,... disable-fused-op=false}\n" in ours
 
 
 def test_onnxloom_opt_lists_patterns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,14 +81,19 @@ def build(spec: ArgSpec, cls: type[_Built], what: str) -> _Built:
 
 
 def option_help(cls: type[ArgSpecConvertible]) -> str:
-    """`{kinds=str size=int}`, or nothing for a pass without options."""
+    """`{kinds=str,... size=int max-trips=16}`: defaults where there are some; nothing without options."""
     types: dict[str, Any] = get_type_hints(cls)
-    parts = [
-        f"{_shown(field.name)}={type_repr(types[field.name])}"
-        for field in dataclasses.fields(cls)
-        if field.init and field.name != "name"
-    ]
+    fields = [field for field in dataclasses.fields(cls) if field.init and field.name != "name"]
+    parts = [f"{_shown(field.name)}={_value_help(field.default, types[field.name])}" for field in fields]
     return "{" + " ".join(parts) + "}" if parts else ""
+
+
+def _value_help(default: Any, wanted: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, str | int | float) and default != "":
+        return str(default)
+    return type_repr(wanted).removesuffix("|None").replace("tuple[str, ...]", "str,...")
 
 
 def _tolerant(value: ParameterListType, wanted: Any) -> ParameterListType:

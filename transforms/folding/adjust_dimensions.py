@@ -36,7 +36,10 @@ _OPS: Final = (onnx.ReshapeOp, onnx.ExpandOp, onnx.SqueezeOp, onnx.UnsqueezeOp, 
 
 @dataclass(frozen=True)
 class AdjustDimensionsPass(FoldingPass):
-    """Adjusts in one sweep; a module whose types leave nothing to adjust costs one look at each op."""
+    """Reshape, Expand, Squeeze, Unsqueeze and Flatten become a Reshape by a constant, or nothing.
+
+    One sweep; a module whose types leave nothing to adjust costs one look at each op.
+    """
 
     name = "adjust-dimensions"
 

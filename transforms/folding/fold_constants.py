@@ -30,7 +30,7 @@ from onnxloom.transforms.miss import Miss
 
 @dataclass(frozen=True)
 class FoldConstantsPass(FoldingPass):
-    """Folds in one sweep, bodies of control flow included; what cannot be evaluated stays."""
+    """Folds ops that read constants only, in bodies of control flow too, in one sweep."""
 
     name = "fold-constants"
 

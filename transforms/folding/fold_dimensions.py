@@ -31,7 +31,10 @@ _SOURCES: Final = (onnx.ShapeOp, onnx.SizeOp, onnx.DimOp, onnx.IfOp, onnx.LoopOp
 
 @dataclass(frozen=True)
 class FoldDimensionsPass(FoldingPass):
-    """Folds what dim analysis knows; a module without shape ops costs one look at each op."""
+    """Folds small tensors that follow from shapes.
+
+    A module without shape ops costs one look at each op.
+    """
 
     name = "fold-dimensions"
 

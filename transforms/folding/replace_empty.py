@@ -24,7 +24,7 @@ from onnxloom.transforms.miss import Miss
 
 @dataclass(frozen=True)
 class ReplaceEmptyPass(FoldingPass):
-    """Replaces in one sweep."""
+    """A result without elements becomes an empty constant, in one sweep."""
 
     name = "replace-empty"
 

@@ -28,7 +28,7 @@ _WordT = TypeVar("_WordT", bound=Enum)
 
 @dataclass(frozen=True)
 class RewritePatternsPass(ModulePass):
-    """Rewrites by patterns."""
+    """Rewrites by patterns: those that are named, or a stage's that change no more than `numerics` allows."""
 
     name = "rewrite-patterns"
 
