@@ -53,7 +53,7 @@ def _is_finite(graph: GraphIndex, value: SSAValue, depth: int) -> bool:
     if array is not None:
         return bool(np.isfinite(array.astype(np.float64)).all())
     owner = graph.producer(value)
-    if depth == 0 or owner is None:
+    if depth == 0:
         return False
     if isinstance(owner, onnx.WhereOp):
         return all(_is_finite(graph, side, depth - 1) for side in (owner.X, owner.Y))
