@@ -77,7 +77,7 @@ def _behind_the_passes(subject: Subject, full: Trial, judge: Judge, trials: Tria
     options = replace(subject.options, opt_level=0)
     fault = _fault_compiled(judge, full.module, subject.feeds, options)
     rewrites = len(full.rewrites)
-    right = f"all passes are right: {rewrites} rewrites"
+    right = f"all passes are right: {rewrites} rewrite{'' if rewrites == 1 else 's'}"
     if not fault:
         return Finding(rewrites, (right, "the compiled model is right, too"), is_right=True)
     kernel = find_wrong_kernel(full.module, subject.feeds, judge.tolerance, options)

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"-o {output}: expected a name that ends with .onnx or .mlir")
     subject = load_subject(args)
     finding = find_fault(subject, allowed, passes=args.passes, suffix=output.suffix)
-    say(f"{finding.rewrites} rewrites, tolerance {allowed}")
+    say(f"{finding.rewrites} rewrite{'' if finding.rewrites == 1 else 's'}, tolerance {allowed}")
     for line in finding.lines:
         say(line)
     if finding.is_right:
