@@ -12,15 +12,14 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 
-from onnxloom.dialects.onnx import FusedOp
 from onnxloom.errors import PassError
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.miss import reasons_wanted
 from onnxloom.transforms.plugins import place_in_source
 from onnxloom.transforms.rewriting.block_driver import BlockDriver
+from onnxloom.transforms.rewriting.blocks import function_bodies, inner_blocks
 from onnxloom.transforms.rewriting.constants import ConstantValues
 from onnxloom.transforms.rewriting.edits import Edits, Journal
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
@@ -109,9 +108,8 @@ class Optimization:
             return 0
         with reasons_wanted(self.report is not None):
             try:
-                for function in self.module.ops:
-                    if isinstance(function, FuncOp) and not function.is_declaration:
-                        self._drive(function.body.block, f"@{function.sym_name.data}")
+                for function, body in function_bodies(self.module):
+                    self._drive(body, f"@{function.sym_name.data}")
             except BaseException:
                 self.journal.roll_back()
                 raise
@@ -155,12 +153,10 @@ class Optimization:
 
 
 def _inner_blocks(block: Block, path: str) -> Iterator[tuple[Block, str]]:
-    """The blocks of the ops of a block, with their paths; bodies of fused ops are left alone."""
+    """The blocks of the ops of a block, with their paths."""
     for number, op in enumerate(block.ops):
-        if op.regions and not isinstance(op, FusedOp):
-            for index, region in enumerate(op.regions):
-                for nested in region.blocks:
-                    yield nested, f"{path}/{_title(op, number)}.{_region_name(op, index)}"
+        for index, nested in inner_blocks(op):
+            yield nested, f"{path}/{_title(op, number)}.{_region_name(op, index)}"
 
 
 def _is_in(nested: Block, block: Block) -> bool:

@@ -7,23 +7,21 @@ that differed, with the line of the expression that says so.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
-from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.folding.evaluator import current_evaluator
 from onnxloom.transforms.miss import Miss, reasons_wanted
+from onnxloom.transforms.rewriting.blocks import blocks_inside_out
 from onnxloom.transforms.rewriting.constants import ConstantValues
 from onnxloom.transforms.rewriting.declarative.pattern import DeclarativePattern
 from onnxloom.transforms.rewriting.declarative.search import Partial
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
-from onnxloom.transforms.rewriting.matching import ask, blaming
+from onnxloom.transforms.rewriting.matching import ask, blaming, starts_from
 from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization
 
 
@@ -86,10 +84,10 @@ def explain_pattern(
     nearest: NearMiss | None = None
     candidates = 0
     with reasons_wanted():
-        for block in _blocks(module):
+        for block in blocks_inside_out(module):
             graph = GraphIndex(block, dims, opset=opset, constants=constants)
             for op in block.ops:
-                if pattern.start_ops and not isinstance(op, pattern.start_ops):
+                if not starts_from(pattern, type(op)):
                     continue
                 candidates += 1
                 answer = ask(pattern, graph, op)
@@ -116,19 +114,3 @@ def _near_miss(
     matched = tuple((str(call), str(call.location), describe(found)) for call, found in partial.matched)
     place = f"{answer.file}:{answer.line}"
     return NearMiss(describe(op), matched, partial.total, f"{partial.difference} ({place})")
-
-
-def _blocks(module: ModuleOp) -> Iterator[Block]:
-    """The bodies of functions and those of control flow in them; fused bodies are left alone."""
-    for function in module.ops:
-        if isinstance(function, FuncOp) and not function.is_declaration:
-            yield from _with_inner(function.body.block)
-
-
-def _with_inner(block: Block) -> Iterator[Block]:
-    yield block
-    for op in block.ops:
-        if not isinstance(op, FusedOp):
-            for region in op.regions:
-                for inner in region.blocks:
-                    yield from _with_inner(inner)

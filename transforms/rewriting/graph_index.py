@@ -77,6 +77,7 @@ class GraphIndex:
 
     def opset(self, domain: str = "") -> int:
         """The version of a domain that results may use; 0 for a domain nobody knows."""
+        domain = "" if domain == "ai.onnx" else domain
         if domain == "" and self._opset is not None:
             return self._opset
         return _newest(domain)

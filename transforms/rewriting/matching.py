@@ -30,12 +30,13 @@ class PatternTable:
     def of(self, op_class: type[Operation]) -> tuple[PatternOptimization, ...]:
         found = self._by_class.get(op_class)
         if found is None:
-            found = tuple(pattern for pattern in self.patterns if _starts(pattern, op_class))
+            found = tuple(pattern for pattern in self.patterns if starts_from(pattern, op_class))
             self._by_class[op_class] = found
         return found
 
 
-def _starts(pattern: PatternOptimization, op_class: type[Operation]) -> bool:
+def starts_from(pattern: PatternOptimization, op_class: type[Operation]) -> bool:
+    """Whether a pattern is asked at ops of a class."""
     if pattern.start_ops:
         return issubclass(op_class, pattern.start_ops)
     return not issubclass(op_class, _NEVER_STARTS)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.rewriting.blocks import blocks_inside_out
 from onnxloom.transforms.rewriting.cleanup.clean import Cleanup
 from onnxloom.transforms.rewriting.edits import Edits, Journal
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
@@ -43,7 +40,7 @@ def clean_up(module: ModuleOp) -> dict[str, int]:
 
     removed: dict[str, int] = {}
     dims = DimAnalysis.of(module)
-    for block in _blocks_inside_out(module):
+    for block in blocks_inside_out(module):
         edits = Edits(GraphIndex(block, dims), Journal())
         cleanup = Cleanup(edits, recorded)
         cleanup.run(list(block.ops))
@@ -52,18 +49,3 @@ def clean_up(module: ModuleOp) -> dict[str, int]:
         if cleanup.is_stopped:
             break
     return removed
-
-
-def _blocks_inside_out(module: ModuleOp) -> Iterator[Block]:
-    for function in module.ops:
-        if isinstance(function, FuncOp) and not function.is_declaration:
-            yield from _nested_first(function.body.block)
-
-
-def _nested_first(block: Block) -> Iterator[Block]:
-    for op in block.ops:
-        if op.regions and not isinstance(op, FusedOp):
-            for region in op.regions:
-                for nested in region.blocks:
-                    yield from _nested_first(nested)
-    yield block

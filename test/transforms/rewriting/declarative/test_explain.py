@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ir_graphs import T, graph, scalar
+from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.text import parse_module, print_module
@@ -21,7 +22,7 @@ from onnxloom.transforms.rewriting.declarative import (
 )
 from onnxloom.transforms.rewriting.explain import PatternExplanation, explain_pattern
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
-from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization
+from onnxloom.transforms.rewriting.pattern import MatchResult, PatternOptimization, Replacement
 
 
 class Gelu(DeclarativePattern):
@@ -171,3 +172,15 @@ def test_the_command(tmp_path: object, capsys: pytest.CaptureFixture[str], monke
     assert "the result needs opset 24, the model has 21" in capsys.readouterr().out
     assert main(["explain", "--pattern", "Thirds", str(folder / "m.onnx")]) == 1
     assert "there is no rewrite pattern 'Thirds'" in capsys.readouterr().err
+
+
+def test_a_pattern_that_starts_anywhere_is_asked_where_the_engine_asks_it():
+    class Anywhere(PatternOptimization):
+        def match(self, graph: GraphIndex, op: Operation) -> MatchResult | Miss:
+            assert isinstance(op, onnx.AbsOp), "no constant and no end"
+            return no_match(op, "only looks")
+
+        def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
+            raise AssertionError
+
+    assert explained("%y = Abs %x", kind=Anywhere).candidates == 1
