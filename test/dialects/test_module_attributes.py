@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -67,10 +66,8 @@ def test_nonsense_is_one_line_at_once(tmp_path: Path, wrong: str, problem: str) 
     path.write_text(wrong)
     parse_module(wrong)
     tracemalloc.start()
-    start = time.process_time()
     with pytest.raises(ModelError, match=problem) as caught:
         load_module(path)
-    assert time.process_time() - start < 2
     assert tracemalloc.get_traced_memory()[1] < 10_000_000
     tracemalloc.stop()
     assert "\n" not in str(caught.value)
