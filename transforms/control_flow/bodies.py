@@ -38,15 +38,6 @@ def through_identities(value: SSAValue) -> SSAValue:
     return value
 
 
-def is_inside(value: SSAValue, block: Block) -> bool:
-    """Whether a value belongs to a block or to a region nested in it."""
-    owner = value.owner
-    inner: Block | None = owner if isinstance(owner, Block) else owner.parent
-    while inner is not None and inner is not block:
-        inner = inner.parent_block()
-    return inner is block
-
-
 def captured(op: Operation) -> Sequence[SSAValue]:
     """The values that the regions of an op read from outside of it."""
     found: dict[SSAValue, None] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from onnxloom.dialects import onnx
@@ -79,11 +79,5 @@ def _settle(op: onnx.IfOp, answer: bool) -> None:
     assert first is not None
     block.insert_op_before(constant, first)
     for use in list(condition.uses):
-        if isinstance(use.operation, onnx.IfOp) and _is_within(use.operation.parent, block):
+        if isinstance(use.operation, onnx.IfOp) and block.is_ancestor(use.operation):
             use.operation.operands[use.index] = constant.output
-
-
-def _is_within(inner: Block | None, block: Block) -> bool:
-    while inner is not None and inner is not block:
-        inner = inner.parent_block()
-    return inner is block

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import is_kept
-from onnxloom.transforms.control_flow.bodies import is_inside, known_scalar, move_out, take_over, yields_of
+from onnxloom.transforms.control_flow.bodies import known_scalar, move_out, take_over, yields_of
 from onnxloom.transforms.control_flow.report import FlowReport
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.miss import Miss
@@ -79,7 +79,7 @@ def _inline(op: onnx.IfOp, branch: Block) -> Operation | None:
     """The first op that took the place of an If, or the one after it."""
     before = op.prev_op
     values = yields_of(branch)
-    own = [is_inside(value, branch) for value in values]
+    own = [branch.is_ancestor(value.owner) for value in values]
     move_out(branch, op)
     for result, value, refine in zip(op.results, values, own, strict=True):
         take_over(result, value, refine=refine)
