@@ -213,7 +213,8 @@ def test_a_failing_pass_is_told_and_left_out(run: Callable[..., Any], model: Pat
     )
     options = ["--load-plugin", plugin, "--passes", "failing"]
     code, said, err = run("optimize", model, *options)
-    assert code == 0 and "pass failing failed and was left out: KeyError" in said and "warning" in err
+    assert code == 0 and "pass failing failed and was left out: plug-in" in said and "warning" in err
+    assert "failing.py: Failing: KeyError: 'nothing' (line 7)" in said
     code, _, err = run("optimize", model, *options, "--strict")
     assert code != 0 and "KeyError" in err
 
