@@ -66,7 +66,9 @@ class PatternRegistry:
             if not any(fnmatchcase(name, wanted) for name in names):
                 near = difflib.get_close_matches(wanted, names, n=3)
                 hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-                raise PassError(f"there is no rewrite pattern {wanted!r}{hint}; --list-patterns shows all")
+                raise PassError(
+                    f"there is no rewrite pattern {wanted!r}{hint}; onnxloom-opt --list-patterns shows all"
+                )
         return tuple(
             pattern
             for pattern in self.patterns

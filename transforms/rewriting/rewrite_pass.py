@@ -81,5 +81,5 @@ class RewritePatternsPass(ModulePass):
         try:
             return kind(word)
         except ValueError:
-            choices = ", ".join(str(member.value) for member in kind)
+            choices = ", ".join([str(member.value) for member in kind] + ["all"] * (kind is Stage))
             raise PassError(f"{self.name}: {option} is {word!r}; expected one of {choices}") from None
