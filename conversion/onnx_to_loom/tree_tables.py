@@ -92,12 +92,14 @@ def _follows(op: onnx.TreeEnsembleOp, side: str, nodes: int, leaves: int) -> npt
 
 def _check_ends(roots: npt.NDArray[Any], false: npt.NDArray[Any], true: npt.NDArray[Any]) -> None:
     """Raises Declined where a walk does not end: there are more levels than nodes."""
-    level, depth = np.unique(roots), 0
-    while level.size:
+    level = np.unique(roots)
+    for _ in range(len(false)):
         following = np.concatenate([false[level], true[level]])
-        level, depth = np.unique(following[following >= 0]), depth + 1
-        if depth > len(false):
-            raise Declined("the nodes of a tree form a cycle")
+        level = np.unique(following[following >= 0])
+        if not level.size:
+            return
+    if level.size:
+        raise Declined("the nodes of a tree form a cycle")
 
 
 def _tensor(op: onnx.TreeEnsembleOp, name: str) -> npt.NDArray[Any]:

@@ -27,16 +27,6 @@ def normalized(axes: Sequence[int], rank: int) -> list[int]:
     return [axis + rank if axis < 0 else axis for axis in axes]
 
 
-def constant_ints(value: SSAValue | None, what: str) -> list[int] | None:
-    """The integers of a constant operand, None if omitted. Raises Declined if it is not constant."""
-    if value is None:
-        return None
-    array = program_constant(value)
-    if array is None:
-        raise Declined(f"{what} are not constant")
-    return [int(v) for v in array.reshape(-1)]
-
-
 def viewed(
     builder: KernelBuilder, source: SSAValue, dims: Sequence[SSAValue], op_result: SSAValue
 ) -> Sequence[SSAValue]:
@@ -96,11 +86,13 @@ def lower_squeeze(op: onnx.SqueezeOp, inputs: Inputs, builder: KernelBuilder) ->
     """The dims that are not removed."""
     data, operand = [*inputs, None][:2]
     assert data is not None
-    if operand is not None and program_constant(operand) is None:
+    constant = None if operand is None else program_constant(operand)
+    if operand is not None and constant is None:
         return _planned(op.results[0], data, operand, builder, insert=False)
-    axes = constant_ints(operand, "the axes")
     dims, rank = builder.dims(data), rank_of(data)
-    if axes is None:
+    if constant is not None:
+        axes = [int(axis) for axis in constant.reshape(-1)]
+    else:
         if any(index_value(d) is None for d in dims):
             raise Declined("which dims are 1 is not known before run time")
         axes = [i for i, d in enumerate(dims) if index_value(d) == 1]
@@ -114,10 +106,10 @@ def lower_unsqueeze(op: onnx.UnsqueezeOp, inputs: Inputs, builder: KernelBuilder
     """Dims of 1 put in."""
     data, operand = inputs
     assert data is not None and operand is not None
-    if program_constant(operand) is None:
+    constant = program_constant(operand)
+    if constant is None:
         return _planned(op.results[0], data, operand, builder, insert=True)
-    axes = constant_ints(operand, "the axes")
-    assert axes is not None
+    axes = [int(axis) for axis in constant.reshape(-1)]
     dims = builder.dims(data)
     added = set(normalized(axes, len(dims) + len(axes)))
     rest = iter(dims)
