@@ -9,8 +9,9 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_export.node import captured_values, op_to_node
+from onnxloom.conversion.onnx_export.node import op_to_node
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.errors import ModelError, OnnxloomError
 from onnxloom.lowering.plan.program import HostNode, is_array
 from onnxloom.transforms.describe import describe

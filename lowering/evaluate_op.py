@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute, Operation
 
-from onnxloom.conversion.onnx_export.node import captured_values
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.evaluate_node import NodeEvaluator

@@ -19,6 +19,7 @@ from onnxloom.conversion.onnx_export.types import proto_of_type
 from onnxloom.conversion.onnx_import.signature import signature
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import FROM_METADATA, PREFIX
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.errors import PassError
 
 Captured = Mapping[SSAValue, str] | Callable[[SSAValue], str]
@@ -49,23 +50,6 @@ def op_to_node(
         elif not names.knows(value):
             raise PassError(f"onnx export: {op.name} reads a value from outside that has no name")
     return NodeWriter(names).node(op, input_names, output_names)
-
-
-def captured_values(op: Operation) -> list[SSAValue]:
-    """Values defined outside of `op` that its regions read, in order of first use."""
-    found: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for inner in region.walk():
-            for operand in inner.operands:
-                if not _is_inside(operand, op):
-                    found[operand] = None
-    return list(found)
-
-
-def _is_inside(value: SSAValue, op: Operation) -> bool:
-    owner = value.owner
-    inside = owner.parent_op() if isinstance(owner, Block) else owner
-    return inside is not None and (inside is not op or isinstance(owner, Block)) and op.is_ancestor(inside)
 
 
 class NodeWriter:

@@ -20,7 +20,7 @@ from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
 from onnxloom.conversion.onnx_to_loom.dim_proofs import DimProofs
 from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
-from onnxloom.conversion.onnx_to_loom.host import captured_values, host_step
+from onnxloom.conversion.onnx_to_loom.host import host_step
 from onnxloom.conversion.onnx_to_loom.lowering_results import check_results
 from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
 from onnxloom.conversion.onnx_to_loom.registry import (
@@ -32,6 +32,7 @@ from onnxloom.conversion.onnx_to_loom.registry import (
 from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwise
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.semantics import is_elementwise
 from onnxloom.errors import PassError, caller_level
 from onnxloom.transforms.fusion.match import Miss

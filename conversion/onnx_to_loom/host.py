@@ -11,24 +11,7 @@ from onnxloom.conversion.onnx_to_loom.plan_known import SHAPE_READERS, is_volati
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.attributes import int_value
-
-
-def captured_values(op: Operation) -> list[SSAValue]:
-    """Values the op's regions read from outside of it, in first-use order."""
-    inside: set[SSAValue] = set()
-    captured: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for block in region.blocks:
-            inside.update(block.args)
-        for nested in region.walk():
-            inside.update(nested.results)
-            for nested_region in nested.regions:
-                for block in nested_region.blocks:
-                    inside.update(block.args)
-    for region in op.regions:
-        for nested in region.walk():
-            captured.update({v: None for v in nested.operands if v not in inside})
-    return list(captured)
+from onnxloom.dialects.onnx.captures import captured_values
 
 
 def host_step(op: Operation, arguments: Sequence[tuple[SSAValue, SSAValue]], reason: str) -> loom.HostOp:

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Modul
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
-from onnxloom.conversion.onnx_export.node import captured_values
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.captures import captured_values
 
 BROUGHT_ALONG = (onnx.ConstantOp, onnx.NoValueOp)
 """Ops that come along with whatever reads them."""

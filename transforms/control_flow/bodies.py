@@ -38,15 +38,6 @@ def through_identities(value: SSAValue) -> SSAValue:
     return value
 
 
-def captured(op: Operation) -> Sequence[SSAValue]:
-    """The values that the regions of an op read from outside of it."""
-    found: dict[SSAValue, None] = {}
-    for region in op.regions:
-        for inner in region.walk():
-            found.update((value, None) for value in inner.operands if not op.is_ancestor(value.owner))
-    return tuple(found)
-
-
 def is_structure(op: Operation) -> bool:
     """Whether an op computes nothing: constants, absent values, ends of bodies."""
     return isinstance(op, onnx.ConstantOp | onnx.NoValueOp | onnx.YieldOp)

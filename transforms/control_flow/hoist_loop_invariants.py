@@ -19,7 +19,8 @@ from xdsl.traits import is_side_effect_free
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr
 from onnxloom.dialects.onnx.annotations import is_kept
-from onnxloom.transforms.control_flow.bodies import captured, is_structure
+from onnxloom.dialects.onnx.captures import captured_values
+from onnxloom.transforms.control_flow.bodies import is_structure
 from onnxloom.transforms.control_flow.cannot_fail import cannot_fail
 from onnxloom.transforms.control_flow.report import FlowReport
 from onnxloom.transforms.control_flow.trip_count import runs_at_least_once
@@ -63,7 +64,7 @@ def _is_invariant(op: Operation, block: Block) -> bool:
     """Whether all that an op reads comes from outside of the body, constants not counting."""
     return all(
         isinstance(value.owner, onnx.ConstantOp | onnx.NoValueOp) or not block.is_ancestor(value.owner)
-        for value in (*op.operands, *captured(op))
+        for value in (*op.operands, *captured_values(op))
     )
 
 

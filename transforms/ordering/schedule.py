@@ -13,8 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.op import NonDeterministic
-from onnxloom.transforms.control_flow.bodies import captured
 from onnxloom.transforms.fusion.estimate import byte_count
 
 _VIEWS: Final = (onnx.ReshapeOp, onnx.SqueezeOp, onnx.UnsqueezeOp, onnx.FlattenOp, onnx.IdentityOp)
@@ -60,7 +60,7 @@ class Schedule:
             self.lasting.update(self._buffers[value] for value in end.operands if value in self._buffers)
 
     def _add(self, number: int, op: Operation) -> None:
-        values = dict.fromkeys((*op.operands, *captured(op)))
+        values = dict.fromkeys((*op.operands, *captured_values(op)))
         owners = (value.owner for value in values)
         numbers = (self._number.get(owner) for owner in owners if isinstance(owner, Operation))
         self.makers.append(sorted({number for number in numbers if number is not None}))

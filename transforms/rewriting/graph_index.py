@@ -23,6 +23,7 @@ from xdsl.traits import IsTerminator
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import AttributeValue, make
 from onnxloom.dialects.onnx.annotations import is_kept
+from onnxloom.dialects.onnx.captures import captures
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.transforms.dim_analysis import DimAnalysis, DimExpr
 from onnxloom.transforms.dim_analysis.facts import Shape, element_type, numbers
@@ -321,11 +322,8 @@ class GraphIndex:
         if op.has_trait(IsTerminator):
             for operand in op.operands:
                 _add(self.outputs, operand, sign)
-        for region in op.regions:
-            for nested in region.walk():
-                for operand in nested.operands:
-                    if not _is_inside(operand, op):
-                        _add(self.captures, operand, sign)
+        for value in captures(op):
+            _add(self.captures, value, sign)
 
     def _attached_uses(self, value: SSAValue) -> Iterator[tuple[Operation, Operation, int]]:
         """(op of the block, op that reads, operand index); ops that are not attached do not count."""
@@ -345,15 +343,6 @@ def _add(counts: dict[SSAValue, int], value: SSAValue, sign: int) -> None:
         counts[value] = count
     else:
         counts.pop(value, None)
-
-
-def _is_inside(value: SSAValue, op: Operation) -> bool:
-    """Whether a value is made in a region of `op`."""
-    owner = value.owner
-    holder = owner.parent_op() if isinstance(owner, Block) else owner.parent_op()
-    while holder is not None and holder is not op:
-        holder = holder.parent_op()
-    return holder is op
 
 
 def _root(block: Block) -> Operation:

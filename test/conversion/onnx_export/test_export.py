@@ -13,9 +13,10 @@ from onnx.reference import ReferenceEvaluator
 
 from onnxloom.conversion.onnx_export import export_model, save_model
 from onnxloom.conversion.onnx_export.attributes import tensor_proto
-from onnxloom.conversion.onnx_export.node import captured_values, op_to_node
+from onnxloom.conversion.onnx_export.node import op_to_node
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.dialects.onnx.text import parse_module
 from onnxloom.errors import PassError
