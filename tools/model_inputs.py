@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -181,7 +183,7 @@ def _load(path: str) -> Any:
         return np.load(Path(path), allow_pickle=False)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         if isinstance(error, ValueError) and "pickle" in str(error):
             # What numpy takes for pickled data is anything it does not know.
             raise InputError(f"{path}: is not a numpy file, or holds Python objects") from None
@@ -191,5 +193,5 @@ def _load(path: str) -> Any:
 def _member(loaded: Any, name: str, path: str) -> Array:
     try:
         return loaded[name]
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"{path}: array '{name}': {' '.join(str(error).split())}") from None

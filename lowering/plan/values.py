@@ -47,7 +47,13 @@ class Buffer:
 
     def storage(self) -> Buffer:
         """The buffer that memory is set aside for."""
-        return self if self.host is None else self.host.storage()
+        last, path = self, list[Buffer]()
+        while last.host is not None:
+            path.append(last)
+            last = last.host
+        for buffer in path:  # thousands of launches may follow each other in one place
+            buffer.host = last
+        return last
 
 
 @dataclass(eq=False)

@@ -199,6 +199,10 @@ def test_wrong_inputs_name_the_culprit(run: Callable[..., Any], model: Path, tmp
     assert_refused(run("run", model, "--inputs", save(npz, x=X[0], b=B)), 1, "x")
     assert_refused(run("run", model, "--inputs", tmp_path / "absent.npz"), 1, "absent.npz: no such file")
     assert_refused(run("run", model, "--inputs", model), 1, "is not a numpy file")
+    whole = save(npz, x=X, b=B).read_bytes()
+    for damaged in (b"PK\x03\x04 no archive", whole[: len(whole) // 2], whole.replace(b"NUMPY", b"numpy")):
+        npz.write_bytes(damaged)
+        assert_refused(run("run", model, "--inputs", npz), 1, str(npz))
     assert_refused(run("run", model, "--input", "x"), 2, "expected NAME=FILE.npy")
     assert_refused(run("run", model, "--dim", "other=3"), 1, "no input has a dim 'other' (there are: batch)")
     assert_refused(run("run", model, "--dim", "batch=-3"), 2, "--dim batch=-3")

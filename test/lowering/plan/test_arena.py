@@ -34,3 +34,12 @@ def test_a_small_buffer_takes_the_tightest_gap() -> None:
     early = [Buffer(1024, first=0, last=1), Buffer(512, first=0, last=9), Buffer(128, first=0, last=1)]
     late = [Buffer(1024, first=5, last=6), Buffer(128, first=5, last=6), Buffer(64, first=0, last=9)]
     assert place([*early, *late]) == 1024 + 512 + 128 + 64
+
+
+def test_memory_handed_on_many_times_is_that_of_the_last() -> None:
+    chain = [Buffer(4) for _ in range(20_000)]
+    for source, out in zip(chain, chain[1:], strict=False):
+        source.host = out
+    assert all(buffer.storage() is chain[-1] for buffer in chain)
+    last = chain[-1].host = Buffer(4)
+    assert all(buffer.storage() is last for buffer in chain)
