@@ -85,6 +85,12 @@ def _check_arguments(args: argparse.Namespace) -> None:
     choices = (args.level, args.passes, args.patterns, *args.skip_patterns, *args.skip_pass)
     if args.replay is not None and (args.save_rewrites or any(choice is not None for choice in choices)):
         raise UsageError("--replay does what its file says; options that choose passes do not go with it")
+    if args.opset is not None:
+        from onnx import defs
+
+        newest = defs.onnx_opset_version()
+        if not 1 <= args.opset <= newest:
+            raise UsageError(f"--opset {args.opset} is not known; expected 1 to {newest}")
     if args.passes is not None and (args.level is not None or args.patterns or args.skip_patterns):
         raise UsageError("--passes does not go with --level, --patterns or --skip-patterns")
 

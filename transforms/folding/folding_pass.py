@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from onnxloom.errors import PassError
 from onnxloom.transforms.folding.folding import Folding, Rule
 from onnxloom.transforms.folding.policy import FoldingPolicy
 from onnxloom.transforms.folding.report import FoldingReport
@@ -28,12 +27,14 @@ class FoldingPass(ModulePass):
     report: FoldingReport = field(default_factory=FoldingReport, init=False, compare=False, repr=False)
     """What the last run did."""
 
+    def __post_init__(self) -> None:
+        if self.size_limit is not None and self.size_limit < 0:
+            raise ValueError(f"{self.name}: size-limit is {self.size_limit}; expected 0 or more")
+
     @property
     def policy(self) -> FoldingPolicy:
         if self.size_limit is None:
             return FoldingPolicy(memory_priority=self.memory_priority)
-        if self.size_limit < 0:
-            raise PassError(f"{self.name}: size-limit is {self.size_limit}; expected 0 or more")
         return FoldingPolicy(self.size_limit, self.memory_priority)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -13,7 +13,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from onnxloom.errors import PassError
 from onnxloom.transforms.folding.evaluator import current_evaluator
 from onnxloom.transforms.pass_manager.pass_text import listed
 from onnxloom.transforms.rewriting.driver import optimize
@@ -54,6 +53,12 @@ class RewritePatternsPass(ModulePass):
     fold_added: bool = True
     """Whether ops that a rewrite introduces are computed at once when they read constants only."""
 
+    def __post_init__(self) -> None:
+        self._options()
+        self._word(Numerics, "numerics", self.numerics)
+        if self.stage != "all":
+            self._word(Stage, "stage", self.stage)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         stage = None if self.stage == "all" else self._word(Stage, "stage", self.stage)
         chosen = current_patterns().select(
@@ -75,11 +80,11 @@ class RewritePatternsPass(ModulePass):
                 fold=current_evaluator() if self.fold_added else None,
             )
         except ValueError as error:
-            raise PassError(f"{self.name}: {error}") from None
+            raise ValueError(f"{self.name}: {error}") from None
 
     def _word(self, kind: type[_WordT], option: str, word: str) -> _WordT:
         try:
             return kind(word)
         except ValueError:
             choices = ", ".join([str(member.value) for member in kind] + ["all"] * (kind is Stage))
-            raise PassError(f"{self.name}: {option} is {word!r}; expected one of {choices}") from None
+            raise ValueError(f"{self.name}: {option} is {word!r}; expected one of {choices}") from None
