@@ -257,6 +257,7 @@ VECTOR = (f"%x : {IMAGE}", "%s : tensor<4xf32>")
             "operand 1 of onnx.Mul is read along two different axes",
         ),
     ],
+    ids=["no scalars", "made in the chain", "two axes"],
 )
 def test_bodies_whose_operands_cannot_be_read(text: str, reason: str) -> None:
     assert refused_by(lambda: body_operands(ops_of(text), {}, new_builder(Block()))) == reason
@@ -268,6 +269,7 @@ def test_bodies_whose_operands_cannot_be_read(text: str, reason: str) -> None:
         (SOFTMAX, "onnx.Softmax has no scalar semantics"),
         (graph("%y = Neg %x"), "operand 0 of onnx.Neg is not computed in the body"),
     ],
+    ids=["no scalars", "no value"],
 )
 def test_bodies_that_cannot_be_applied_to_scalars(text: str, reason: str) -> None:
     builder = new_builder(Block())

@@ -34,6 +34,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         ),
         (graph("%y = Softmax %x"), "Softmax", "onnx.Softmax is not elementwise"),
     ],
+    ids=["result", "fused", "no kernel", "not elementwise"],
 )
 def test_the_reason(text: str, name: str, reason: str) -> None:
     assert not_elementwise(first(function_of(text), name)).reason == reason
