@@ -12,6 +12,7 @@ from onnx import TypeProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from onnxloom.lowering.plan.program import is_array
+from onnxloom.lowering.runtime.host_ops.tree_cycles import refuse_cycles
 
 Values = dict[str, Any]
 
@@ -33,6 +34,7 @@ def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
 
 def _make(node: onnx.NodeProto, values: Values) -> ReferenceEvaluator:
     """An evaluator of the node; ops that are functions of their input types are given those types."""
+    refuse_cycles(node)
     opset = onnx.defs.onnx_opset_version()
     domains = {"": opset, "ai.onnx.ml": _newest("ai.onnx.ml"), node.domain: _newest(node.domain)}
     inputs = [

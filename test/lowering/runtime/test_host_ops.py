@@ -457,3 +457,28 @@ def test_group_normalization_of_values_far_from_zero() -> None:
     expected = normal * scale.reshape(4, 1) + bias.reshape(4, 1)
     node = helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2)
     np.testing.assert_allclose(evaluate(node, [x, scale, bias])[0], expected, 1e-4, 1e-4)
+
+
+def old_trees(*after: tuple[int, int]) -> onnx.NodeProto:
+    """A tree of nodes that have these two after them, then two leaves."""
+    count = len(after) + 2
+    return helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1,
+        nodes_treeids=[0] * count, nodes_nodeids=list(range(count)), nodes_featureids=[0] * count,
+        nodes_modes=["BRANCH_LEQ"] * len(after) + ["LEAF"] * 2, nodes_values=[0.0] * count,
+        nodes_truenodeids=[yes for yes, _ in after] + [0, 0],
+        nodes_falsenodeids=[no for _, no in after] + [0, 0],
+        target_treeids=[0, 0], target_nodeids=[count - 2, count - 1], target_ids=[0, 0],
+        target_weights=[1.0, 2.0],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("after", [[(0, 1)], [(1, 3), (2, 0)], [(3, 1), (2, 1)]])
+def test_old_trees_that_do_not_end_are_refused(after: list[tuple[int, int]]) -> None:
+    with pytest.raises(ValueError, match="the nodes of a tree form a cycle"):
+        evaluate(old_trees(*after), [np.array([[-1.0], [1.0]], np.float32)])
+
+
+def test_old_trees_that_share_leaves_end() -> None:
+    (y,) = evaluate(old_trees((1, 2), (2, 3)), [np.array([[-1.0], [1.0]], np.float32)])
+    assert y.tolist() == [[1.0], [1.0]]

@@ -1,0 +1,36 @@
+"""Do the trees of a TreeEnsembleRegressor or -Classifier end? The reference would walk a cycle for ever."""
+
+from __future__ import annotations
+
+import onnx
+
+from onnxloom.lowering.runtime.host_ops.registry import Attributes
+
+_Node = tuple[int, int]
+"""Numbers of a tree and of a node in it."""
+
+
+def refuse_cycles(node: onnx.NodeProto) -> None:
+    """Raises ValueError for trees with a cycle; other ops are right."""
+    if node.op_type not in ("TreeEnsembleRegressor", "TreeEnsembleClassifier"):
+        return
+    follows = _follows(Attributes.of(node))
+    state: dict[_Node, bool] = {}  # whether all that follows a node was seen to end
+    for start in follows:
+        path = [start]
+        while path:
+            last = path[-1]
+            state.setdefault(last, False)
+            ahead = [after for after in follows.get(last, ()) if not state.get(after, False)]
+            if any(after in state for after in ahead):
+                raise ValueError("the nodes of a tree form a cycle")
+            if ahead:
+                path.append(ahead[0])
+            else:
+                state[path.pop()] = True
+
+
+def _follows(attributes: Attributes) -> dict[_Node, tuple[_Node, _Node]]:
+    columns = ("treeids", "nodeids", "modes", "truenodeids", "falsenodeids")
+    rows = zip(*(attributes.get(f"nodes_{column}", ()) for column in columns), strict=False)
+    return {(t, n): ((t, yes), (t, no)) for t, n, mode, yes, no in rows if mode != "LEAF"}
