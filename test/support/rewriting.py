@@ -150,3 +150,8 @@ def inverse_pair(op: type[Operation], *, private: bool = True, **members: Any) -
 
 
 NEG_PAIR = inverse_pair(onnx.NegOp)
+
+
+def declines(report: RewriteReport) -> str:
+    """The reasons of all patterns, joined."""
+    return "; ".join(str(d) for found in report.patterns.values() for d in found.declines)
