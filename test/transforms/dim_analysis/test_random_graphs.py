@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from onnxloom.conversion.onnx_import import import_model
-from onnxloom.lowering.runtime.host_ops import evaluate
 from onnxloom.lowering.evaluate_module import evaluate_module
+from onnxloom.lowering.runtime.host_ops import evaluate
 from onnxloom.tools.testing.shape_witness import ShapeWitness
 
 Array = np.ndarray[Any, Any]
