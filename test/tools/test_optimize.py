@@ -133,6 +133,14 @@ def test_rewrites_are_saved_and_done_again(run: Callable[..., Any], model: Path,
     assert first.read_bytes() == second.read_bytes()
 
 
+def test_no_rewrites_are_saved_of_a_model_that_is_not(
+    run: Callable[..., Any], model: Path, tmp_path: Path
+) -> None:
+    rewrites = tmp_path / "rewrites.json"
+    code, _, _ = run("optimize", model, "-o", tmp_path / "no" / "o.onnx", "--save-rewrites", rewrites)
+    assert code == 1 and not rewrites.exists()
+
+
 def test_a_replay_on_another_model_is_refused(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
     rewrites, other = tmp_path / "rewrites.json", tmp_path / "other.onnx"
     run("optimize", model, "--save-rewrites", rewrites)

@@ -72,9 +72,11 @@ def _add_records(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     _check_arguments(args)
     module = _read(args)
-    done = _replay(args, module) if args.replay is not None else _optimize(args, module)
+    done, log = (_replay(args, module), None) if args.replay is not None else _optimize(args, module)
     if args.output is not None:
         _write(args, module)
+    if log is not None:
+        _write_log(args.save_rewrites, log)
     say(_json(done) if args.report == "json" else _text(done))
     return EXIT_OK
 
@@ -105,20 +107,25 @@ def _read(args: argparse.Namespace) -> ModuleOp:
     return import_model(path, external_data_dirs=args.external_data_dir)
 
 
-def _optimize(args: argparse.Namespace, module: ModuleOp) -> Optimized:
-    from onnxloom.dialects.output_file import OutputFile
+def _optimize(args: argparse.Namespace, module: ModuleOp) -> tuple[Optimized, RewriteLog | None]:
+    """What was done, and the rewrites if they are wanted."""
     from onnxloom.tools.optimizing import optimize_module
     from onnxloom.transforms.rewriting.recording import Recorder, recording, use_recorder
 
     asked = _asked(args)
     if args.save_rewrites is None:
-        return optimize_module(module, asked)
+        return optimize_module(module, asked), None
     recorder = Recorder()
     with use_recorder(recorder), recording(module, "optimize"):
         done = optimize_module(module, asked)
-    with OutputFile(args.save_rewrites) as file:
-        file.write(recorder.log().to_json().encode())
-    return done
+    return done, recorder.log()
+
+
+def _write_log(path: str, log: RewriteLog) -> None:
+    from onnxloom.dialects.output_file import OutputFile
+
+    with OutputFile(path) as file:
+        file.write(log.to_json().encode())
 
 
 def _asked(args: argparse.Namespace) -> Optimizing:

@@ -86,7 +86,7 @@ def test_what_is_not_a_function_has_no_dims(values: dict[str, SSAValue]):
 
 def analysis_of(*lines: str) -> tuple[DimAnalysis, dict[str, SSAValue]]:
     module = parse_module("func.func @main_graph() {\n" + "\n".join(lines) + "\nonnx.Return\n}")
-    values = {result.name_hint or "": result for op in module.walk() for result in op.results}
+    values: dict[str, SSAValue] = {r.name_hint or "": r for op in module.walk() for r in op.results}
     return DimAnalysis.of(next(iter(module.ops))), values
 
 
