@@ -106,12 +106,15 @@ class Optimization:
     def run(self) -> int:
         if not self.state.patterns:
             return 0
+        before = None if self.report is None else self.report.changes()
         with reasons_wanted(self.report is not None):
             try:
                 for function, body in function_bodies(self.module):
                     self._drive(body, f"@{function.sym_name.data}")
             except BaseException:
                 self.journal.roll_back()
+                if self.report is not None and before is not None:
+                    self.report.take_back(before)
                 raise
         return self.state.rewrites
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -53,6 +53,15 @@ class PatternStatistics:
         self.declines[decline] = self.declines.get(decline, 0) + 1
 
 
+@dataclass(frozen=True)
+class Changes:
+    """Rewrites by pattern, ops removed by cleanup step, rewrites by graph."""
+
+    applied: Mapping[str, int]
+    cleanup: Mapping[str, int]
+    graphs: Mapping[str, int]
+
+
 @dataclass
 class RewriteReport:
     """Of one run over a module; texts are the same from run to run unless they show times."""
@@ -73,6 +82,17 @@ class RewriteReport:
     @property
     def rewrites(self) -> int:
         return sum(statistics.applied for statistics in self.patterns.values())
+
+    def changes(self) -> Changes:
+        """How often the module was changed so far, and by what."""
+        applied = {name: statistics.applied for name, statistics in self.patterns.items()}
+        return Changes(applied, dict(self.cleanup), dict(self.graphs))
+
+    def take_back(self, changes: Changes) -> None:
+        """The module is again as it was when `changes` were all."""
+        for name, statistics in self.patterns.items():
+            statistics.applied = changes.applied.get(name, 0)
+        self.cleanup, self.graphs = dict(changes.cleanup), dict(changes.graphs)
 
     def of(self, pattern: str) -> PatternStatistics:
         found = self.patterns.get(pattern)

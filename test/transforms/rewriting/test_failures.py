@@ -27,6 +27,7 @@ from onnxloom.transforms.rewriting.pattern import (
     PatternOptimization,
     Replacement,
 )
+from onnxloom.transforms.rewriting.report import RewriteReport
 
 
 def _raises(*_: Any) -> Any:
@@ -68,8 +69,10 @@ BEFORE = [renames(onnx.SinOp, onnx.AbsOp, priority=0), renames(onnx.CosOp, onnx.
 def test_exceptions_name_the_pattern_and_leave_the_module_unchanged(failing: Any, message: str):
     module = later("1.0")
     before, kept = text_of(module), list(body(module).ops)
+    report = RewriteReport()
     with pytest.raises(PassError, match=message):
-        rewrite(module, *BEFORE, failing)
+        rewrite(module, *BEFORE, failing, report=report)
+    assert (report.rewrites, report.cleanup, report.graphs) == (0, {}, {}), "what was undone is not counted"
     assert text_of(module) == before
     assert list(body(module).ops) == kept, "the very same ops"
     assert rewrite(module, *BEFORE) == 2, "and usable as ever"
