@@ -57,7 +57,7 @@ def functions_of(path: Path, fresh: Mapping[Place, CodeType]) -> Iterator[tuple[
     """Every function made from one of these places, whoever holds it, and its new code."""
     own = os.path.realpath(path)
     for value in gc.get_objects():
-        if not isinstance(value, FunctionType):
+        if type(value) is not FunctionType:  # isinstance would ask weak proxies of what is gone
             continue
         code = fresh.get(_place(value.__code__))
         if code is not None and os.path.realpath(value.__code__.co_filename) == own:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,12 @@ def test_each_guard_knows_the_tests_in_which_it_declines(root: Path) -> None:
     none, large = guards(root)
     found = find_reach([none, large], tests, root)
     assert found == {large.key: ["test/rules/test_rule.py::test_it"]}
+
+
+def test_weak_proxies_of_what_is_gone_are_passed_over(root: Path) -> None:
+    gone = weakref.proxy(type("Gone", (), {})())
+    test_a_guard_of_a_file_that_is_not_loaded(root)
+    assert type(gone) is weakref.ProxyType
 
 
 def test_a_guard_of_a_file_that_is_not_loaded(root: Path) -> None:
