@@ -20,9 +20,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final, TypeVar
 
 from onnxloom.errors import PassError
@@ -160,6 +161,14 @@ def _load_all(paths: Iterable[str | Path]) -> list[ModuleType]:
     return [load_plugin(path) for path in named.values()]
 
 
+class _SourceAsItIs(SourceFileLoader):
+    """Never reads bytecode that is cached: it is told by second and size, an edit may change neither."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def load_plugin(path: str | Path) -> ModuleType:
     """Runs the plug-in at `path`, a Python file or the folder of a package.
 
@@ -173,8 +182,10 @@ def load_plugin(path: str | Path) -> ModuleType:
     digest = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:8]
     name = f"onnxloom_plugin_{path.resolve().stem.replace('.', '_')}_{digest}"
     locations = [str(path)] if path.is_dir() else None
-    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=locations)
-    if spec is None or spec.loader is None:
+    spec = importlib.util.spec_from_file_location(
+        name, file, loader=_SourceAsItIs(name, str(file)), submodule_search_locations=locations
+    )
+    if spec is None or spec.loader is None or file.suffix != ".py":
         raise PassError(f"plug-in {path}: is not a Python file")
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and annotations look their module up by name.
