@@ -33,8 +33,9 @@ class CommonSubexpressions:
             self._table = {}
             work = list(self.index.block.ops)
         found: list[Removal] = []
+        gone: set[Operation] = set()
         for op in work:
-            if not self._may_merge(op):
+            if op in gone or not self._may_merge(op):
                 continue
             key = self._key(op, renamed)
             other = self._table.get(key)
@@ -45,6 +46,7 @@ class CommonSubexpressions:
             self._table[key] = first
             values: dict[SSAValue, SSAValue] = dict(zip(second.results, first.results, strict=True))
             renamed.update(values)
+            gone.add(second)
             found.append(Removal(second, values))
         return found
 

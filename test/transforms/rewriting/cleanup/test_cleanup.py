@@ -418,3 +418,13 @@ def test_a_removed_op_is_no_longer_merged_with():
     fresh = onnx.NoValueOp.make()
     edits.insert([fresh], op_of(module, "y"))
     assert not step.find([fresh]) and not step.find([fresh])
+
+
+def test_an_op_noted_earlier_is_merged_once_with_one_in_front_of_it():
+    module = function("a = Neg x", "b = Neg x", "y = Add a b")
+    index = GraphIndex(body(module))
+    early, late = (op for op in body(module).ops if isinstance(op, onnx.NegOp))
+    step = CommonSubexpressions(index)
+    step._table = {}  # pyright: ignore[reportPrivateUsage] (as after rounds that have seen the block)
+    assert step.find([late]) == []
+    assert [removal.op for removal in step.find([early, late])] == [late]
