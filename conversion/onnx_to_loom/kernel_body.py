@@ -156,6 +156,13 @@ class KernelBody:
             self.builder.insert(scf.YieldOp())
         self.builder.insert(op)
 
+    def tasks(self, count: Scalar) -> AbstractContextManager[Scalar]:
+        """The outermost loop of a kernel: `count` iterations, none of which touches what another writes.
+
+        Buffers of `scratch` belong to the iteration.
+        """
+        return self.loop(count)
+
     def reduce(
         self,
         size: Scalar,
