@@ -67,7 +67,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
             specialize_inputs(entry_function(module), options.input_shapes)
         fused = _optimize(module, context, options)
         _report(options, 2)
-        _convert(module, context)
+        _convert(module, context, options)
     programs = [op for op in module.ops if isinstance(op, loom.ProgramOp)]
     if len(programs) != 1:
         raise ModelError(f"the module has {len(programs)} programs; expected one")
@@ -127,11 +127,14 @@ def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tu
     return tuple((chain.kind, " ".join(chain.ops)) for chain in chains)
 
 
-def _convert(module: ModuleOp, context: Context) -> None:
+def _convert(module: ModuleOp, context: Context, options: CompileOptions) -> None:
     from onnxloom.lowering.cpu_target import CpuTarget
 
     tiles = CpuTarget.host().tiles
-    ConvertOnnxToLoomPass(tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes).apply(context, module)
+    convert = ConvertOnnxToLoomPass(
+        tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes, options.winograd
+    )
+    convert.apply(context, module)
 
 
 def _compile(

@@ -41,6 +41,8 @@ class CompileOptions:
     """The only kinds to fuse; None for all."""
     disabled_kinds: tuple[str, ...] = ()
     """Kinds not to fuse."""
+    winograd: bool = True
+    """Whether 3x3 convolutions may be computed as Winograd F(4x4, 3x3), which rounds more."""
     threads: int = 1
     """Kernels run in the calling thread; other values are accepted."""
     cache: bool = True

@@ -79,12 +79,15 @@ class ConvertOnnxToLoomPass(ModulePass):
     """Number of vector registers."""
     dot_bytes: bool = False
     """Whether the processor sums products of bytes four at a time."""
+    winograd: bool = True
+    """Whether 3x3 convolutions may be computed as Winograd F(4x4, 3x3), which rounds more."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if any(isinstance(o, loom.ProgramOp) for o in op.ops):
             return
         function = entry_function(op)
-        kernels = KernelSet(Target(self.vector_bytes, self.vector_registers, self.dot_bytes))
+        target = Target(self.vector_bytes, self.vector_registers, self.dot_bytes)
+        kernels = KernelSet(target, winograd=self.winograd)
         program = convert_function(function, kernels)
         remove_unused(program)
         launched = {

@@ -18,9 +18,10 @@ from onnxloom.dialects.loom.target import Target
 class KernelSet:
     """The kernels of one module, without duplicates."""
 
-    def __init__(self, target: Target = Target()):  # noqa: B008 (frozen)
-        """`target` is what tiles are shaped for."""
+    def __init__(self, target: Target = Target(), *, winograd: bool = True):  # noqa: B008 (frozen)
+        """`target` is what tiles are shaped for; `winograd`: whether that way of convolving may be chosen."""
         self.target = target
+        self.winograd = winograd
         self._names: dict[Any, str] = {}
         self._kernels: dict[str, KernelOp] = {}
 

@@ -43,6 +43,7 @@ from onnxloom.dialects.loom.program import (
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
 from onnxloom.dialects.loom.transposed_space import TransposedSpaceOp
 from onnxloom.dialects.loom.window_space import WindowSpaceOp
+from onnxloom.dialects.loom.winograd_space import WinogradSpaceOp
 
 LOOM = Dialect(
     "loom",
@@ -51,7 +52,7 @@ LOOM = Dialect(
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, CheckOp, ViewOp, PackOp, HostOp,
         IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
-        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp,
+        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, WinogradSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
@@ -100,6 +101,7 @@ __all__ = [
     "TransposedSpaceOp",
     "ViewOp",
     "WindowSpaceOp",
+    "WinogradSpaceOp",
     "YieldOp",
     "known",
 ]

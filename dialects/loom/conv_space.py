@@ -119,7 +119,7 @@ def conv_space(x: Shape, w: Shape, others: Sequence[Shape], window: Window, grou
     ]
 
 
-class _WindowOp(PlanTimeOp):
+class WindowOp(PlanTimeOp):
     """Properties of an op that slides a window."""
 
     kernel = prop_def(ArrayAttr[IntegerAttr])
@@ -139,7 +139,9 @@ class _WindowOp(PlanTimeOp):
         return Window(kernel, strides, dilations, pads, self.auto_pad.data, bool(self.ceil))
 
 
-def _window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr]:
+def window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr]:
+    """A window as properties of a `WindowOp`."""
+
     def ints(values: Shape) -> ArrayAttr[IntegerAttr]:
         return ArrayAttr([IntegerAttr(v, i64) for v in values])
 
@@ -154,7 +156,7 @@ def _window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | Str
 
 
 @irdl_op_definition
-class ImageSpaceOp(_WindowOp):
+class ImageSpaceOp(WindowOp):
     """Sizes of a window over `source` (`[N, C, *spatial]`), for D spatial dims.
 
     Results, in order: D result dims, D borders before each dim, D - 1 leading dims of the padded image,
@@ -169,7 +171,7 @@ class ImageSpaceOp(_WindowOp):
     def __init__(self, source: SSAValue, window: Window):
         super().__init__(
             operands=[source],
-            properties=dict(_window_properties(window)),
+            properties=dict(window_properties(window)),
             result_types=[[IndexType()] * (3 * window.rank)],
         )
 
@@ -183,7 +185,7 @@ class ImageSpaceOp(_WindowOp):
 
 
 @irdl_op_definition
-class ConvSpaceOp(_WindowOp):
+class ConvSpaceOp(WindowOp):
     """Sizes and strides of a convolution as a matrix product over the padded image.
 
     Per image and group, `weights [rows, depth] @ taps [depth, points]`. Results, in order, are those of
@@ -206,7 +208,7 @@ class ConvSpaceOp(_WindowOp):
         count = 5 + 9 + 3 * len(others) + 3 + len(others) + 2 * window.rank + 1
         super().__init__(
             operands=[source, weights, others],
-            properties={**_window_properties(window), "group": IntegerAttr(group, i64)},
+            properties={**window_properties(window), "group": IntegerAttr(group, i64)},
             result_types=[[IndexType()] * count],
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from onnxloom.dialects.loom.winograd_filter import winograd_panels
 from onnxloom.errors import OnnxloomError
 
 Array = npt.NDArray[Any]
@@ -98,6 +99,7 @@ def column_sums(source: Array, params: Mapping[str, int]) -> Array:
 
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
+    "winograd_panels": winograd_panels,
     "pair_words": pair_words,
     "quad_words": quad_words,
     "column_sums": column_sums,

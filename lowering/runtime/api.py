@@ -21,6 +21,7 @@ def compile(
     skip_passes: str | Iterable[str] | None = (),
     skip_patterns: str | Iterable[str] | None = (),
     strict: bool = False,
+    winograd: bool = True,
     constant_folding: bool = True,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
@@ -32,7 +33,8 @@ def compile(
 
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
-    `skip_patterns` globs count too.
+    `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
+    third of the rounding error.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
@@ -54,6 +56,7 @@ def compile(
             skip_passes=_texts("skip_passes", skip_passes),
             skip_patterns=_texts("skip_patterns", skip_patterns),
             strict=strict,
+            winograd=winograd,
             fold=constant_folding,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),

@@ -93,6 +93,7 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Python file or package with fusion kinds, rewrite patterns or passes (repeatable)",
     )
+    group.add_argument("--no-winograd", action="store_true", help="only direct convolutions: round less")
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
         "--external-data-dir", "--weights-dir", action="append", default=[], metavar="DIR",
@@ -127,6 +128,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         skip_passes=skipped_passes(args.skip_pass),
         skip_patterns=skipped_patterns(args.skip_patterns),
         strict=args.strict,
+        winograd=not args.no_winograd,
         cache=not args.no_cache,
         external_data_dirs=tuple(args.external_data_dir),
         progress=progress,
