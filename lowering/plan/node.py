@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from onnxloom.lowering.plan.program import Array, Block, CheckStep, HostStep, LoopStep, ScanStep, Slot
+from onnxloom.lowering.plan.stretch import Launch
 from onnxloom.lowering.plan.values import Dims, Value
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class Node:
     """The records, addresses of arena and cells left at 0."""
     starts: Array
     """Position of each record in `table`."""
-    kernels: tuple[str, ...]
+    launches: tuple[Launch, ...]
     arena_bytes: int
     arena_at: tuple[Array, Array]
     """Positions in `table` and byte offsets in the arena."""
@@ -155,3 +156,8 @@ class Node:
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
     free: list[Instance] = field(default_factory=list["Instance"])
     """Instances no run uses at the moment."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The kernel of each record."""
+        return tuple(launch.kernel for launch in self.launches)

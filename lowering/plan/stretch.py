@@ -10,17 +10,28 @@ import numpy as np
 
 from onnxloom.errors import ModelError
 from onnxloom.lowering.plan.arena import place
-from onnxloom.lowering.plan.program import Array, CheckStep
+from onnxloom.lowering.plan.origins import origin_of
+from onnxloom.lowering.plan.program import Array, CheckStep, Step
 from onnxloom.lowering.plan.values import Buffer, Dims, Value
 
 
-@dataclass(frozen=True)
-class _Launch:
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One record: which kernel runs on which values."""
+
     kernel: str
     ins: tuple[Value, ...]
     outs: tuple[Value, ...]
     sizes: tuple[int, ...]
     inplace: tuple[tuple[int, ...], ...]
+    steps: Sequence[Step] = ()
+    """The block it was made from, and `at`, its place there."""
+    at: int = 0
+
+    @property
+    def origin(self) -> str:
+        """What messages call the op of the model it is for; "" if nothing tells."""
+        return origin_of(self.steps, self.at) if self.steps else ""
 
 
 class Stretch:
@@ -29,7 +40,7 @@ class Stretch:
     def __init__(self, cells: int) -> None:
         self.cells = cells
         """Number of cells in use; grows with the arrays that outlive the stretch."""
-        self.launches: list[_Launch] = []
+        self.launches: list[Launch] = []
         self.buffers: list[Buffer] = []
         self.allocate: list[tuple[int, Dims, np.dtype[Any], int]] = []
         self.checks: list[tuple[Value, CheckStep]] = []
@@ -41,15 +52,25 @@ class Stretch:
         outs: Sequence[Value],
         sizes: Sequence[int],
         inplace: Sequence[Sequence[int]],
+        steps: Sequence[Step] = (),
+        step: int = 0,
     ) -> list[Value]:
-        """Appends a record; gives the filled destinations."""
+        """Appends a record for step `step` of `steps`; gives the filled destinations."""
         at = len(self.launches)
         filled = [self._destination(out, at) for out in outs]
         for value in (*ins, *filled):
             if value.buffer is not None:
                 value.buffer.last = at
         self.launches.append(
-            _Launch(kernel, tuple(ins), tuple(filled), tuple(sizes), tuple(tuple(row) for row in inplace))
+            Launch(
+                kernel,
+                tuple(ins),
+                tuple(filled),
+                tuple(sizes),
+                tuple(tuple(row) for row in inplace),
+                steps,
+                step,
+            )  # fmt: skip
         )
         return filled
 
@@ -82,7 +103,7 @@ class Stretch:
                     source.host = out.buffer
 
     def _reusable(
-        self, launch: _Launch, out: Value, allowed: Sequence[int], at: int, kept: set[int], taken: set[int]
+        self, launch: Launch, out: Value, allowed: Sequence[int], at: int, kept: set[int], taken: set[int]
     ) -> Buffer | None:
         target = out.buffer
         if target is None or target.first != at or target.cell is not None:

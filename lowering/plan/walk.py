@@ -224,7 +224,8 @@ class Walk:
             raise self._error(
                 f"loom.launch @{step.kernel}: a size of {max(sizes, key=abs):,} is out of range"
             )
-        filled = self.stretch.launch(step.kernel, ins, outs, sizes, step.inplace)
+        frame = self.frames[-1]
+        filled = self.stretch.launch(step.kernel, ins, outs, sizes, step.inplace, frame.block.steps, frame.pc)
         for slot, result, value in zip(step.outs, step.results, filled, strict=True):
             self.env[slot] = value
             self.bind(result, value)
@@ -321,7 +322,7 @@ class Walk:
         return Node(
             table=np.array(table.words, np.int64),
             starts=np.array(table.starts, np.int64),
-            kernels=tuple(launch.kernel for launch in self.stretch.launches),
+            launches=tuple(self.stretch.launches),
             arena_bytes=table.arena_bytes,
             arena_at=(
                 np.array([at for at, _ in table.arena], np.int64),
