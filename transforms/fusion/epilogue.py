@@ -10,6 +10,7 @@ later one takes the Add: the earlier result is there when the later one is compu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final, Self, TypeVar
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, bf16, f16, f32, f64
@@ -57,6 +58,27 @@ PRODUCERS: Final = (
 """Of two of these that meet in an elementwise op, the later one may take it."""
 
 
+@dataclass(frozen=True)
+class Core:
+    """What an epilogue follows: a product, and ops around it that the kernel computes along with it."""
+
+    product: Operation
+    lead: tuple[Operation, ...] = ()
+    """Ops whose results only the product, or another of them, reads; each after what it reads."""
+    trail: tuple[Operation, ...] = ()
+    """Ops from the product to the output, each read by the next only."""
+
+    @property
+    def ops(self) -> tuple[Operation, ...]:
+        """All of them, each after what it reads."""
+        return (*self.lead, self.product, *self.trail)
+
+    @property
+    def output(self) -> SSAValue:
+        """What the epilogue starts from."""
+        return self.ops[-1].results[0]
+
+
 class EpilogueFusion(FusionOpKindHelper, abstract=True):
     """A product with its epilogue; a kind says which products, of which shape, beside which operands."""
 
@@ -72,8 +94,13 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
         raise NotImplementedError
 
     @classmethod
+    def core_of(cls, product: Operation) -> Core | Miss:
+        """A product that is fit with the ops around it that are computed along with it."""
+        return Core(product)
+
+    @classmethod
     def product_space(cls, product: Operation, spaces: Spaces) -> Space:
-        """The space of the result of a product that is fit."""
+        """The space of the output of the core of a product that is fit."""
         raise NotImplementedError
 
     @classmethod
@@ -91,8 +118,12 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
         problem = cls.unfit_product(anchor)
         if problem is not None:
             return problem
-        walk = _Walk(cls, dims, anchor)
-        chain = grow(anchor, walk.join, visit=walk.note_owner)
+        core = cls.core_of(anchor)
+        if isinstance(core, Miss):
+            return core
+        walk = _Walk(cls, dims, core)
+        *lead, head = core.ops
+        chain = grow(head, walk.join, lead=lead, visit=walk.note_owner)
         reason = chain.stops[0] if chain.stops else Miss("nothing reads the product")
         # Not only the longest: a dim that cannot be proven equal may come in with a late op.
         legal = [step for step in chain.steps if step.open_values == 1 and step.op_count > 1]
@@ -106,26 +137,41 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
     def verify(self, body: Body) -> Miss | None:
         if len(body.ops) != self.op_count:
             return Miss(f"the body has {len(body.ops)} ops; expected {self.op_count}")
-        product, *epilogue = body.ops
-        problem = self.unfit_product(product)
-        if problem is not None:
-            return problem
+        core = _core_in(type(self), body)
+        if isinstance(core, Miss):
+            return core
+        product, epilogue = core.product, body.ops[len(core.ops) :]
         if len(body.results) != 1:
             return Miss(f"the body yields {len(body.results)} values; expected one")
-        if any(operand.owner in set(epilogue) for operand in product.operands):
+        if any(operand.owner in set(epilogue) for op in core.ops for operand in op.operands):
             return Miss(f"{product.name} reads a value of its own epilogue")
         made = {result for op in body.ops for result in op.results}
         for op in epilogue:
             problem = _unfit_op(type(self), product, op, made)
             if problem is not None:
                 return problem
-        reason = why_not_aligned(epilogue, product.results, self.addend_reads(product))
+        reason = why_not_aligned(epilogue, [core.output], self.addend_reads(product))
         if reason is not None:
             return Miss(reason)
         spaces = Spaces(to_equalities(self.dim_conditions, body.inputs))
-        spaces.assume(product.results[0], self.product_space(product, spaces))
-        proofs = prove_full(body.ops, [product.results[0], body.results[0]], spaces)
+        spaces.assume(core.output, self.product_space(product, spaces))
+        proofs = prove_full([core.ops[-1], *epilogue], [core.output, body.results[0]], spaces)
         return proofs if isinstance(proofs, Miss) else None
+
+
+def _core_in(kind: type[EpilogueFusion], body: Body) -> Core | Miss:
+    """The core a body begins with."""
+    product = next((op for op in body.ops if isinstance(op, kind.anchors)), body.ops[0])
+    problem = kind.unfit_product(product)
+    if problem is not None:
+        return problem
+    core = kind.core_of(product)
+    if isinstance(core, Miss):
+        return core
+    # Ops that come first in a body need not be in the order of the core.
+    if set(body.ops[: len(core.ops)]) != set(core.ops) or body.ops[len(core.ops) - 1] is not core.ops[-1]:
+        return Miss(f"the body does not begin with {product.name} and what belongs to it")
+    return core
 
 
 def unfit_factors(op: Operation, least_rank: int) -> Miss | None:
@@ -169,11 +215,12 @@ FusionT = TypeVar("FusionT", bound=EpilogueFusion)
 class _Walk:
     """What may join the epilogue of one product."""
 
-    def __init__(self, kind: type[EpilogueFusion], dims: DimAnalysis, product: Operation):
+    def __init__(self, kind: type[EpilogueFusion], dims: DimAnalysis, core: Core):
         self.kind = kind
         self.dims = dims
-        self.product = product
-        self.output = product.results[0]
+        self.core = core
+        self.product = core.product
+        self.output = core.output
         self.owners: dict[Operation, Operation] = {}
         """Ops after the product that lie in the epilogue of a later product -> that product."""
 
@@ -199,7 +246,9 @@ class _Walk:
         for operand in op.operands:
             if operand not in made and not is_none(operand) and chain.is_late(operand):
                 return Miss(f"an input of {op.name} is made after the chain has been read outside")
-        reason = why_not_aligned([*chain.ops[1:], op], [self.output], self.kind.addend_reads(self.product))
+        reason = why_not_aligned(
+            [*chain.ops[len(self.core.ops) :], op], [self.output], self.kind.addend_reads(self.product)
+        )
         if reason is not None:
             return Miss(reason)
         if len(chain) + 1 > self.kind.max_op_count:
@@ -230,7 +279,8 @@ class _Walk:
         results = results_of(ops)
         spaces = Spaces()
         spaces.assume(self.output, cls.product_space(self.product, spaces))
-        proofs = prove_full(ops, [self.output, *results], spaces, self.dims)
+        outer = ops[len(self.core.ops) - 1 :]
+        proofs = prove_full(outer, [self.output, *results], spaces, self.dims)
         if isinstance(proofs, Miss):
             return proofs
         inputs = externals_of(ops).inputs
