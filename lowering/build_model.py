@@ -76,6 +76,8 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     except VerifyException as error:
         raise ModelError(str(error)) from None
     kernels = [op for op in module.ops if isinstance(op, loom.KernelOp)]
+    if options.observe is not None:
+        options.observe(module)
     _report(options, 3)
     objects, symbols, executor = _compile(kernels, options)
     _report(options, 4)

@@ -58,6 +58,9 @@ class CompileOptions:
     patterns: tuple[Any, ...] = ()
     """Rewrite patterns to use in this compilation besides all others."""
     progress: Progress | None = field(default=None, compare=False)
+    observe: Callable[[ModuleOp], None] | None = field(default=None, compare=False)
+    """Given the module in the loom dialect before its kernels are compiled; the model is then converted
+    anew, whatever the cache holds."""
 
 
 def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:
@@ -87,8 +90,9 @@ def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     cache = PlanCache.of(source, options) if options.cache else None
-    # A model that is loaded runs no pass that could be logged.
-    stored = None if cache is None or log_wanted() else cache.load()
+    # A model that is loaded runs no pass that could be logged, and has no IR that could be looked at.
+    wanted = options.observe is not None or log_wanted()
+    stored = None if cache is None or wanted else cache.load()
     if stored is not None:
         return stored
     from onnxloom.lowering.build_model import build_artifact

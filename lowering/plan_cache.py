@@ -34,7 +34,7 @@ store.register(Artifact)
 store.register(ModelMetadata)
 
 
-_ELSEWHERE = ("progress", "patterns", "plugins")
+_ELSEWHERE = ("progress", "observe", "patterns", "plugins")
 """Options that are no part of the key, or are so by their source."""
 
 

@@ -39,7 +39,7 @@ def _select(condition: int, a: int, b: int) -> int:
     return a if condition else b
 
 
-_ARITH: dict[str, Callable[..., int]] = {
+ARITH: dict[str, Callable[..., int]] = {
     "arith.addi": operator.add,
     "arith.subi": operator.sub,
     "arith.muli": operator.mul,
@@ -62,9 +62,10 @@ _ARITH: dict[str, Callable[..., int]] = {
     "arith.extsi": _same,
     "arith.extui": _same,
 }
+"""What `arith` ops do to sizes, offsets and conditions."""
 
 _ORDER = (operator.lt, operator.le, operator.gt, operator.ge)
-_COMPARE: tuple[Callable[..., bool], ...] = (operator.eq, operator.ne, *_ORDER, *_ORDER)
+COMPARE: tuple[Callable[..., bool], ...] = (operator.eq, operator.ne, *_ORDER, *_ORDER)
 """By predicate number: eq, ne, slt, sle, sgt, sge, ult, ule, ugt, uge (sizes are never negative)."""
 
 
@@ -98,8 +99,8 @@ def _arith(step: IndexStep, operands: Sequence[Operand]) -> int:
     if step.op == "arith.constant":
         return _number(props["value"])
     if step.op == "arith.cmpi":
-        return int(_COMPARE[_number(props["predicate"])](*operands))
-    function = _ARITH.get(step.op)
+        return int(COMPARE[_number(props["predicate"])](*operands))
+    function = ARITH.get(step.op)
     if function is None:
         raise ModelError(f"{step.op} is not an op the plan filler can evaluate")
     return function(*operands)
