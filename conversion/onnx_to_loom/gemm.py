@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
@@ -166,7 +167,10 @@ class _Packed:
     ) -> Sequence[Source]:
         k = loops.kernel
         width = k.index(loops.shape.columns)
-        return [Source(loops.rhs, k.mul(index, k.mul(loops.k, width)), width)]
+        size = k.mul(loops.k, width)
+        last = k.sub(k.scalars.emit(arith.CeilDivSIOp(loops.n, width)), k.index(1))
+        following = k.mul(k.scalars.minimum(k.add(index, k.index(1)), last), size)
+        return [Source(loops.rhs, k.mul(index, size), width, following=following)]
 
 
 class _InPlace:

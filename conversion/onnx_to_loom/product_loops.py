@@ -46,6 +46,8 @@ class Source:
     """None for contiguous rows, which is what tiles need."""
     condition: Scalar | None = None
     """Whether this source can be used; the last of several has none."""
+    following: Scalar | None = None
+    """Offset in the buffer of the panel that is read next, where that is worth fetching early."""
 
 
 class Panels(Protocol):
@@ -176,7 +178,8 @@ class ProductLoops:
         """All row tiles of a panel."""
         k = self.kernel
         height = k.index(tile.rows)
-        with k.loop(self._ceil(self.m, height)) as i:
+        tiles = self._ceil(self.m, height)
+        with k.loop(tiles) as i:
             row = k.mul(i, height)
             rows = k.scalars.minimum(height, k.sub(self.m, row))
             at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
@@ -184,9 +187,20 @@ class ProductLoops:
                 target = (self.result, k.add(at[2], column), self.lines[2][-1])
             else:
                 target = (self.scratch, k.index(0), k.index(self.shape.columns))
-            self._from_first(tile, sources, at[0], target, rows, count)
+            later = self._later(sources[-1], i, tiles)
+            self._from_first(tile, sources, at[0], target, rows, count, later)
             if not self.shape.is_direct:
                 self._epilogue(at, column, rows, count)
+
+    def _later(self, source: Source, tile: Scalar, tiles: Scalar) -> Sequence[Scalar]:
+        """The share of the next panel that a tile fetches early: offset, and stride per step along K."""
+        if source.following is None:
+            return ()
+        k = self.kernel
+        width = k.index(self.shape.columns)
+        step = self._ceil(width, tiles)
+        start = k.scalars.minimum(k.mul(tile, step), k.sub(width, step))
+        return k.add(source.following, k.mul(start, self.k)), step
 
     def _from_first(
         self,
@@ -196,6 +210,7 @@ class ProductLoops:
         target: tuple[SSAValue, Scalar, Scalar],
         rows: Scalar,
         count: Scalar,
+        later: Sequence[Scalar],
     ) -> None:
         """The tile from the first source whose condition holds."""
         k = self.kernel
@@ -203,13 +218,13 @@ class ProductLoops:
         if source.condition is not None and rest:
             with k.branch(source.condition) as (then, other):
                 with k.inside(then):
-                    self._from_first(tile, [source], lhs_at, target, rows, count)
+                    self._from_first(tile, [source], lhs_at, target, rows, count, later)
                 with k.inside(other):
-                    self._from_first(tile, rest, lhs_at, target, rows, count)
+                    self._from_first(tile, rest, lhs_at, target, rows, count, later)
             return
         buffer, at, line = target
         offsets = [lhs_at, self.lines[0][-1], self.a_k, source.offset, source.row_stride, at, line]
-        args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count]
+        args = [self.lhs, source.buffer, buffer, *offsets, self.k, rows, count, *later]
         k.builder.insert(
             gemm_tile_op(tile, self.shape.element, args, self.shape.parts, self.shape.signed_left)
         )
@@ -291,12 +306,12 @@ def gemm_tile_op(
     bits.
 
     `args`: buffers A, B, C; A: offset, row stride, K stride; B: offset, row stride; C: offset, row
-    stride; K, rows, columns.
+    stride; K, rows, columns. Two more say what is read after this tile: offset in B, stride per step.
     """
     reference = KernelBody("reference", [element, element], [element], len(args) - 3)
     a, b = reference.ins
     (c,) = reference.outs
-    a_at, a_row, a_k, b_at, b_row, c_at, c_row, depth, rows, columns = reference.sizes
+    a_at, a_row, a_k, b_at, b_row, c_at, c_row, depth, rows, columns = reference.sizes[:10]
     k, s = reference, reference.scalars
     with k.loop(rows) as i, k.loop(columns) as j:
         line = k.add(a_at, k.mul(i, a_row))

@@ -10,6 +10,9 @@ vectors, shared by all kernels of a module, covers every size.
 An element of 2 `parts` is a word of two 16-bit integers, one of 4 a word of four bytes, unsigned in A and
 signed in B or, with `signed_left`, the other way round; a step multiplies part by part and adds the
 products to a 32-bit accumulator.
+
+Large right operands come from far away. A tile may be told what is read after it: each step then asks for
+one line of that, so that it is in the second cache when its turn comes.
 """
 
 from __future__ import annotations
@@ -68,8 +71,12 @@ class _Tile:
         vectors: int,
         params: dict[str, Any],
         target: CpuTarget,
+        fetches: bool,
     ):
         self.module, self.element, self.rows, self.vectors = module, element, rows, vectors
+        # Only the largest tile: results of fewer rows read their right operand once, in a stream.
+        largest = (rows, vectors) == (params["rows"], params["vectors"])
+        self.fetches, self.looks_ahead = fetches, fetches and largest
         self.params, self.lanes = params, params["lanes"]
         self.vector = ir.VectorType(element, self.lanes)
         self.parts, self.signed_left = params["parts"], bool(params["signed_left"])
@@ -80,25 +87,35 @@ class _Tile:
 
     def wider(self) -> _Tile:
         """The tile of one more vector."""
-        return _Tile(self.module, self.element, self.rows, self.vectors + 1, self.params, self.target)
+        more = self.vectors + 1
+        return _Tile(self.module, self.element, self.rows, more, self.params, self.target, self.fetches)
 
     def function(self) -> ir.Function:
-        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`."""
-        form = f"{self.suffix}x{self.parts}{'s' if self.signed_left else ''}"
+        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`.
+
+        Then, for tiles that look ahead: address of what is read later, stride per step.
+        """
+        ahead = "a" if self.looks_ahead else ""
+        form = f"{self.suffix}x{self.parts}{'s' if self.signed_left else ''}{ahead}"
         name = f"loom.gemm_tile.{form}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
-        signature = ir.FunctionType(ir.VoidType(), [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64, I64])
+        types = [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64, I64, *([PTR, I64] if ahead else [])]
+        signature = ir.FunctionType(ir.VoidType(), types)
         function = ir.Function(self.module, signature, name)
         function.linkage = "internal"
         function.attributes.add("noinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
-        a, a_row, a_k, rhs, b_row, c, c_row, k, columns, self.last = function.args
-        sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k)
+        a, a_row, a_k, rhs, b_row, c, c_row, k, columns, self.last, *later = function.args
+        sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k, later)
         self._store(b, sums, c, c_row, columns)
         b.ret_void()
         return function
+
+    def call(self, b: ir.IRBuilder, args: Sequence[ir.Value], later: Sequence[ir.Value]) -> None:
+        """Calls the function of the tile."""
+        b.call(self.function(), [*args, *(later if self.looks_ahead else [])])
 
     def _gep(self, b: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return b.gep(pointer, [offset], source_etype=self.element)
@@ -116,6 +133,7 @@ class _Tile:
         lhs: tuple[ir.Value, ir.Value, ir.Value],
         rhs: tuple[ir.Value, ir.Value],
         k: ir.Value,
+        later: Sequence[ir.Value],
     ) -> list[list[ir.Value]]:
         """The K loop; returns the accumulators, `rows` x `vectors`."""
         a_rows = self._rows_of(b, lhs[0], lhs[1])
@@ -133,6 +151,8 @@ class _Tile:
                 phi.add_incoming(zero, entry)
         b.cbranch(b.icmp_signed("<", step, k), body, done)
         b.position_at_end(body)
+        if later:
+            self._fetch(b, self._gep(b, later[0], b.mul(step, later[1])))
         b_line = self._gep(b, rhs[0], b_offset)
         columns = [
             b.load(self._gep(b, b_line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
@@ -149,6 +169,12 @@ class _Tile:
         b.branch(head)
         b.position_at_end(done)
         return [list(row) for row in sums]
+
+    def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
+        """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
+        fetch = _intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
+        reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
+        b.call(fetch, [pointer, reading, second_cache, data])
 
     def _step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
         """`total + factor * column`."""
@@ -225,10 +251,11 @@ def emit_llvm(
         params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element;
             `signed_left`.
         args: buffers A, B, C (f32, f64, or i32 of several parts); A: offset, row stride, K stride; B: offset,
-            row stride; C: offset, row stride; K, rows (at most `params["rows"]`), columns. Offsets and
-            strides count elements.
+            row stride; C: offset, row stride; K, rows (at most `params["rows"]`), columns; if the tile is
+            to look ahead, offset in B and stride per step of what is read later. Offsets and strides
+            count elements.
     """
-    buffers, (a_at, a_row, a_k, b_at, b_row, c_at, c_row, k, rows, columns) = args[:3], args[3:]
+    buffers, (a_at, a_row, a_k, b_at, b_row, c_at, c_row, k, rows, columns, *later) = args[:3], args[3:]
     element = buffers[0].type.pointee
     a, rhs, c = (
         builder.bitcast(builder.gep(buffer, [at]), PTR)
@@ -236,6 +263,8 @@ def emit_llvm(
     )
     done = builder.append_basic_block("tile.done")
     call_args = [a, a_row, a_k, rhs, b_row, c, c_row, k, columns, builder.sub(rows, _c64(1))]
+    if later:
+        later = [builder.bitcast(builder.gep(buffers[1], later[:1]), PTR), later[1]]
     switch = builder.switch(rows, done)
     smallest = 1
     for height in _heights(params["rows"]):
@@ -244,8 +273,8 @@ def emit_llvm(
             switch.add_case(_c64(count), block)
         smallest = height + 1
         builder.position_at_end(block)
-        tile = _Tile(builder.module, element, height, 1, params, target)
-        _call_narrowest(builder, tile, params["vectors"], columns, call_args)
+        tile = _Tile(builder.module, element, height, 1, params, target, bool(later))
+        _call_narrowest(builder, tile, params["vectors"], columns, call_args, later)
         builder.branch(done)
     builder.position_at_end(done)
 
@@ -257,15 +286,20 @@ def _heights(rows: int) -> list[int]:
 
 
 def _call_narrowest(
-    builder: ir.IRBuilder, tile: _Tile, most: int, columns: ir.Value, args: Sequence[ir.Value]
+    builder: ir.IRBuilder,
+    tile: _Tile,
+    most: int,
+    columns: ir.Value,
+    args: Sequence[ir.Value],
+    later: Sequence[ir.Value],
 ) -> None:
     """Calls the tile of the fewest vectors, at least those of `tile` and at most `most`, for all columns."""
     if tile.vectors == most:
-        builder.call(tile.function(), args)
+        tile.call(builder, args, later)
         return
     fits = builder.icmp_signed("<=", columns, _c64(tile.vectors * tile.lanes))
     with builder.if_else(fits) as (narrow, wide):
         with narrow:
-            builder.call(tile.function(), args)
+            tile.call(builder, args, later)
         with wide:
-            _call_narrowest(builder, tile.wider(), most, columns, args)
+            _call_narrowest(builder, tile.wider(), most, columns, args, later)

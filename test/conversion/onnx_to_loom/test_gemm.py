@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from numerics import check_op
 from xdsl.dialects import arith, tensor
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32
 from xdsl.ir import Block, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
@@ -272,3 +272,16 @@ def test_products_of_any_width(columns: int) -> None:
     a, b = (rng.standard_normal(s).astype(np.float32) for s in ((11, 13), (13, columns)))
     check_op("MatMul", [[a, b]], dynamic=False, rtol=1e-4)
     check_op("MatMul", [[a]], constants={1: b}, dynamic=False, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("constant", "operands"), [(True, 15), (False, 13)])
+def test_only_packed_panels_are_fetched_early(constant: bool, operands: int) -> None:
+    lhs, rhs = (TensorType(f32, shape) for shape in ((9, 5), (5, 60)))
+    block = Block(arg_types=[lhs, rhs])
+    builder = KernelBuilder(block, KernelSet(AVX2))
+    right = builder.constant(np.ones((5, 60), np.float32)) if constant else block.args[1]
+    build_gemm(builder, "product", Product(block.args[0], right, TensorType(f32, (9, 60))))
+    (launch,) = (op for op in block.ops if isinstance(op, loom.LaunchOp))
+    (kernel,) = builder.kernels.used({launch.kernel.string_value()})
+    tiles = [op for op in kernel.walk() if isinstance(op, loom.MicrokernelOp)]
+    assert {len(op.args) for op in tiles if op.kind.data == "gemm_tile"} == {operands}
