@@ -13,6 +13,7 @@ from onnxloom.lowering.emit_llvm import emit_kernel
 from onnxloom.lowering.expand_math import expand_math
 from onnxloom.lowering.kernel_digest import kernel_digest
 from onnxloom.lowering.kernel_library import KernelLibrary, LinkError
+from onnxloom.lowering.object_code import compile_object
 
 __all__ = ["compile_kernels", "kernel_digest"]
 
@@ -63,8 +64,6 @@ def _library(
 
 def compile_missing(kernels: dict[str, KernelOp]) -> bytes:
     """One object with all `kernels`, keyed by digest."""
-    from onnxloom.lowering.numba_compile import compile_object  # Numba takes half a second to import
-
     target = CpuTarget.host()
 
     def add(module: ir.Module) -> None:

@@ -47,7 +47,7 @@ def load_executor(cache: KernelCache | None = None) -> Executor:
             return Executor.from_objects([stored[_CACHE_NAME]])
         except LinkError:
             pass
-    from onnxloom.lowering.numba_compile import compile_object
+    from onnxloom.lowering.object_code import compile_object
 
     data = compile_object([_SYMBOL], add_run)
     if cache is not None:

@@ -8,7 +8,6 @@ the object's entry, so that another model with the same kernel finds it. All key
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,18 +21,17 @@ from onnxloom.lowering.cpu_target import CpuTarget
 
 _CODE_SOURCES = (
     "emit_llvm", "expand_math", "microkernels", "compile_kernels.py", "constants.py", "cpu_target.py",
-    "executor.py", "numba_compile.py", "small_floats.py",
+    "executor.py", "object_code.py", "small_floats.py",
 )  # fmt: skip
 """Files and folders beside this package that have a say in the machine code."""
 
 
 @cache
 def compile_environment() -> str:
-    """A digest of processor, versions, Numba's settings and the sources that emit code."""
+    """A digest of processor, versions and the sources that emit code."""
     target = CpuTarget.host()
     parts = [target.triple, target.cpu, target.features, llvmlite.__version__]
-    parts += [metadata.version("numba"), metadata.version("onnxloom")]
-    parts += sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("NUMBA_"))
+    parts.append(metadata.version("onnxloom"))
     digest = hashlib.sha256("\n".join(parts).encode())
     lowering = Path(__file__).resolve().parent.parent
     for place in (lowering / name for name in _CODE_SOURCES):

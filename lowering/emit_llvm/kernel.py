@@ -16,6 +16,7 @@ from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.emit_llvm import arith_ops, control_flow, math_ops
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter
 from onnxloom.lowering.emit_llvm.types import I64, value_type
+from onnxloom.lowering.object_code import optimize
 
 _HANDLERS = {**arith_ops.HANDLERS, **math_ops.HANDLERS, **control_flow.HANDLERS}
 
@@ -80,8 +81,5 @@ def assembly(kernels: Iterable[KernelOp], target: CpuTarget) -> str:
     module = llvm.parse_assembly(str(kernel_module(kernels, target)))
     module.verify()
     machine = target.machine()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    optimize(module, machine)
     return machine.emit_assembly(module)

@@ -212,14 +212,6 @@ def test_a_fresh_process_needs_neither_numba_nor_xdsl_and_finds_the_math_library
     assert set(values) == {*_LIBRARY_FUNCTIONS, "powf"}
 
 
-def test_numba_may_be_switched_off_for_python_code(tmp_path: Path):
-    script = (
-        "from onnxloom.lowering.executor import load_executor\nassert load_executor().run(0, 0, 5, 5) == 5\n"
-    )
-    environment = {"NUMBA_DISABLE_JIT": "1", "PATH": "", "HOME": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120, env=environment)
-
-
 _FORK = """
 import os, sys
 import numpy as np

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from onnxloom.lowering import numba_compile
+from onnxloom.lowering import object_code
 from onnxloom.lowering.cache import DiskCache, KernelCache
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.executor import Executor, load_executor
@@ -79,7 +79,7 @@ def test_the_executor_is_cached_like_a_kernel(tmp_path: Path, monkeypatch: pytes
     def refuse(*_: object) -> bytes:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(numba_compile, "compile_object", refuse)
+    monkeypatch.setattr(object_code, "compile_object", refuse)
     assert load_executor(cache).run(0, 0, 3, 3) == 3
     with pytest.raises(AssertionError, match="compiled again"):
         load_executor()
