@@ -6,11 +6,11 @@ the time steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, UnrankedTensorType, f32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, UnrankedTensorType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -25,7 +25,13 @@ from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
 from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
-from onnxloom.conversion.onnx_to_loom.recurrent_loops import Buffers, Layout, Quantized, RecurrentLoops
+from onnxloom.conversion.onnx_to_loom.recurrent_loops import (
+    Buffers,
+    Layout,
+    Quantized,
+    RecurrentLoops,
+    WordCorrection,
+)
 from onnxloom.conversion.onnx_to_loom.value_checks import check_range
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import compute_type
@@ -54,6 +60,8 @@ class Recurrence:
     wants_y: bool
     scales: Scales | None = None
     """Where weights and activations are quantized; X and W, R then hold whole numbers as floats."""
+    words: Words | None = None
+    """Where R is multiplied as bytes, four by four; X and W are then multiplied already."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,18 @@ class Scales:
     """One scale per direction, gate and hidden unit; else one per direction."""
 
 
+@dataclass(frozen=True)
+class Words:
+    """The products of a recurrent op whose weights are words of four bytes."""
+
+    projected: SSAValue
+    """X @ W of all time steps, whole numbers as floats."""
+    weights: Callable[[Layout], SSAValue]
+    """R, `[direction, gate, panel, ceil(hidden / 4), columns]`."""
+    sums: SSAValue
+    """Per direction, gate and hidden unit the sum of the column of R; f32."""
+
+
 def build_recurrence(builder: KernelBuilder, op: Recurrence) -> Sequence[SSAValue | None]:
     """Y (None if not wanted) and the final states.
 
@@ -74,7 +94,7 @@ def build_recurrence(builder: KernelBuilder, op: Recurrence) -> Sequence[SSAValu
         Declined: the element type has no kernel, or the number of hidden units is not known.
     """
     element = buffer_element(op.w.type)
-    if compute_type(element) == element:
+    if op.words is not None or compute_type(element) == element:
         return _Assembly(builder, op).build()
     return _in_float32(builder, op, element)
 
@@ -117,7 +137,7 @@ class _Assembly:
 
     def __init__(self, builder: KernelBuilder, op: Recurrence):
         self.builder, self.op = builder, op
-        self.element = buffer_element(op.w.type)
+        self.element = f32 if op.words is not None else buffer_element(op.w.type)
         tile = tile_of(builder.kernels.target, self.element)
         if tile is None:
             raise Declined(f"recurrent kernels do not compute with {self.element}")
@@ -135,9 +155,9 @@ class _Assembly:
     def _optional(self, value: SSAValue | None, *dims: SSAValue) -> SSAValue | None:
         return None if value is None else self._as(value, *dims)
 
-    def _empty(self, *dims: SSAValue) -> SSAValue:
+    def _empty(self, *dims: SSAValue, element: Attribute | None = None) -> SSAValue:
         shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
-        return self.builder.empty(TensorType(_element_type(self.op.w), shape), dims)
+        return self.builder.empty(TensorType(element or self.element, shape), dims)
 
     def build(self) -> Sequence[SSAValue | None]:
         """All launches; gives Y and the final states."""
@@ -152,8 +172,8 @@ class _Assembly:
         if lengths is not None:
             check_range(builder, lengths, self.time, "a sequence length of")
         ins = {
-            "projected": self._projected(),
-            "weights": self._recurrence_weights(),
+            "projected": self._projected() if op.words is None else op.words.projected,
+            "weights": self._recurrence_weights() if op.words is None else op.words.weights(layout),
             "bias": self._optional(op.bias, self.directions, builder.index(2 * per_direction)),
             "lengths": lengths,
             **{f"initial{i}": self._optional(v, *states_dims) for i, v in enumerate(op.initial)},
@@ -162,7 +182,10 @@ class _Assembly:
         outs = {
             **({"y": self._empty(*y_dims)} if op.wants_y else {}),
             **{f"state{i}": self._empty(*states_dims) for i in range(len(op.initial))},
-            "gates": self._empty(builder.multiply([self.batch, builder.index(per_direction)])),
+            "gates": self._empty(
+                builder.multiply([self.batch, builder.index(per_direction)]),
+                element=self.element if op.words is None else i32,
+            ),
         }
         if op.scales is not None:
             per_scale = [builder.index(per_direction)] if op.scales.by_column else []
@@ -171,6 +194,10 @@ class _Assembly:
             ins["r_scale"] = self._as(op.scales.r, self.directions, *per_scale)
             outs["levels"] = self._empty(self.batch, self.hidden)
             outs["scales"] = self._empty(self.batch)
+        if op.words is not None:
+            ins["sums"] = op.words.sums
+            outs["levels"] = self._empty(self.batch, builder.index(-(-op.hidden // 4)), element=i32)
+            outs["zeros"] = self._empty(self.batch)
         given = {name: value for name, value in ins.items() if value is not None}
         filled = self._launches(given, outs)
         return [filled.get("y"), *(filled[f"state{i}"] for i in range(len(op.initial)))]
@@ -219,7 +246,8 @@ class _Assembly:
             return None
         names = ("x_scale", "w_scale", "r_scale", "levels", "scales")
         x, w, r, levels, scales = (buffer[name] for name in names)
-        return Quantized(x, w, r, self.op.scales.by_column, levels, scales)
+        words = None if self.op.words is None else WordCorrection(buffer["zeros"], buffer["sums"])
+        return Quantized(x, w, r, self.op.scales.by_column, levels, scales, words)
 
     def _write(self, k: KernelBody, ins: Sequence[str], outs: Sequence[str], cell: Cell) -> None:
         buffer = {**dict(zip(ins, k.ins, strict=True)), **dict(zip(outs, k.outs, strict=True))}

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
-from onnxloom.conversion.onnx_to_loom.recurrent_quantization import Row, quantize_row
+from onnxloom.conversion.onnx_to_loom.recurrent_quantization import Row, quantize_row, quantize_words
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
@@ -64,9 +64,21 @@ class Quantized:
     """One scale per direction, or per direction, gate and hidden unit."""
     by_column: bool
     levels: SSAValue
-    """Scratch, `[batch, hidden]`: the quantized state."""
+    """Scratch, `[batch, hidden]`: the quantized state; in words of four, `[batch, ceil(hidden / 4)]`."""
     scales: SSAValue
     """Scratch, `[batch]`: the scales of the state."""
+    words: WordCorrection | None = None
+    """Where levels and weights are words of four bytes."""
+
+
+@dataclass(frozen=True)
+class WordCorrection:
+    """What a sum of products of levels is too large by: zero point of the state times sum of the weights."""
+
+    zeros: SSAValue
+    """Scratch, `[batch]`: the zero points of the state."""
+    sums: SSAValue
+    """Per direction, gate and hidden unit the sum of the weights."""
 
 
 @dataclass(frozen=True)
@@ -147,15 +159,31 @@ class TimeStep:
         k, loops = self.k, self.loops
         with k.loop(loops.batch) as b:
             source = Row(loops.buffers.states[0], loops.state_at(b))
-            target = Row(into.levels, k.mul(b, loops.hidden))
-            k.store(quantize_row(k, source, target, loops.hidden), into.scales, b)
+            target = Row(into.levels, k.mul(b, k.index(self._depth)))
+            if into.words is None:
+                scale = quantize_row(k, source, target, loops.hidden)
+            else:
+                scale, zero = quantize_words(k, source, target, self.layout.hidden)
+                k.store(zero, into.words.zeros, b)
+            k.store(scale, into.scales, b)
+
+    @property
+    def _parts(self) -> int:
+        """Levels per element of what is multiplied with R."""
+        quantized = self.loops.buffers.quantized
+        return 1 if quantized is None or quantized.words is None else 4
+
+    @property
+    def _depth(self) -> int:
+        """Elements of a row of what is multiplied with R."""
+        return -(-self.layout.hidden // self._parts)
 
     def _panels(self, first: int, count: int, of_gate: int | None, single: bool) -> None:
         k, layout = self.k, self.layout
         base = k.at(self.loops.direction, k.index(layout.gates), k.index(first))
         with k.loop(k.index(count)) as g, k.loop(k.index(layout.panels)) as p:
             place = k.at(k.add(base, g), k.index(layout.panels), p)
-            panel = k.mul(place, k.index(layout.hidden * layout.columns))
+            panel = k.mul(place, k.index(self._depth * layout.columns))
             column = k.mul(p, k.index(layout.columns))
             target = k.at(k.add(k.index(first), g), self.loops.hidden, column)
             left = k.sub(self.loops.hidden, column)
@@ -192,16 +220,16 @@ class TimeStep:
             row = k.mul(b, loops.row_of_gates)
             source, source_at, source_row = self._source(of_gate, b)
             offsets = [source_at, source_row, k.index(1), panel, k.index(layout.columns)]
-            offsets += [k.add(row, target), loops.row_of_gates, loops.hidden, rows, count]
+            offsets += [k.add(row, target), loops.row_of_gates, k.index(self._depth), rows, count]
             args = [source, loops.buffers.weights, gates, *offsets]
-            k.builder.insert(gemm_tile_op(tile, _element(gates), args))
+            k.builder.insert(gemm_tile_op(tile, _element(gates), args, self._parts))
 
     def _source(self, of_gate: int | None, b: Scalar) -> tuple[SSAValue, Scalar, Scalar]:
         """What is multiplied with R: buffer, offset of a batch entry, distance of the entries."""
         k, loops, layout = self.k, self.loops, self.layout
         buffers = loops.buffers
         if buffers.quantized is not None:
-            return buffers.quantized.levels, k.mul(b, loops.hidden), loops.hidden
+            return buffers.quantized.levels, k.mul(b, k.index(self._depth)), k.index(self._depth)
         if of_gate is not None:
             at = k.at(b, loops.row_of_gates, k.index(of_gate * layout.hidden))
             return buffers.gates, at, loops.row_of_gates
@@ -293,7 +321,16 @@ class BatchRow:
         value, quantized = self.scratch(number, j), self.loops.buffers.quantized
         if quantized is None:
             return value
+        if quantized.words is not None:
+            value = self._corrected(value, quantized.words, number, j)
         return self._scaled(value, self.k.load(quantized.scales, self.b), quantized.r_scale, number, j)
+
+    def _corrected(self, total: Scalar, words: WordCorrection, number: int, j: Scalar) -> Scalar:
+        """The sum of products of levels minus their zero point, exact in f32."""
+        k = self.k
+        place = k.add(k.mul(self.loops.direction, self.loops.row_of_gates), self._of_gate(number, j))
+        surplus = k.scalars.mul(k.load(words.zeros, self.b), k.load(words.sums, place))
+        return k.scalars.sub(k.scalars.int_to_float(total, f32, unsigned=False), surplus)
 
     def _scaled(self, value: Scalar, scale: Scalar, weights: SSAValue, number: int, j: Scalar) -> Scalar:
         k, quantized = self.k, self.loops.buffers.quantized

@@ -48,6 +48,19 @@ def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
     return gemm_panels(gates, {"columns": params["columns"], "transposed": 1})
 
 
+def recurrent_words(source: Array, params: Mapping[str, int]) -> Array:
+    """8-bit recurrence weights minus their zero point as panels per gate of words of four along K.
+
+    `[directions, K, gates * hidden]` -> `[directions, gates, panels, ceil(K / 4), columns]`; the differences
+    must fit signed bytes. Params: `gates`; `columns`, the panel width; `zero`, the zero point.
+    """
+    moved = (source.astype(np.int16) - np.int16(params["zero"])).astype(np.int8)
+    words = quad_words(moved, {"axis": -2, "flip": 0})
+    directions, depth, width = words.shape
+    gates = words.reshape(directions, depth, params["gates"], width // params["gates"])
+    return gemm_panels(np.moveaxis(gates, 2, 1), {"columns": params["columns"]})
+
+
 def integers_as_floats(source: Array, params: Mapping[str, int]) -> Array:
     """8-bit weights minus their zero point as f32, transposed: `[directions, K, N]` -> `[directions, N, K]`.
 
@@ -105,6 +118,7 @@ PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "column_sums": column_sums,
     "as_float32": as_float32,
     "recurrent_gates": recurrent_gates,
+    "recurrent_words": recurrent_words,
     "integers_as_floats": integers_as_floats,
 }
 

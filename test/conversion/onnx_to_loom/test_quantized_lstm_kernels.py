@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,22 @@ import onnx.helper as oh
 import pytest
 from numerics import Array, compiled, graph_model
 
+from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
 from onnxloom.lowering.runtime.host_ops.replacements.dynamic_quantize_lstm import dynamic_quantize_lstm
+
+
+def multiply_bytes(monkeypatch: pytest.MonkeyPatch, dot_bytes: bool) -> None:
+    """Compiles for a processor that has an instruction for products of bytes, or has none."""
+    tiles = replace(CpuTarget.host().tiles, dot_bytes=dot_bytes)
+    monkeypatch.setattr(CpuTarget, "tiles", property(lambda self: tiles))
+
+
+@pytest.fixture(params=["words", "floats"], autouse=True)
+def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test, with products of bytes and of floats."""
+    multiply_bytes(monkeypatch, request.param == "words")
+
 
 NAMES = ("X", "W", "R", "B", "L", "H", "C", "P", "WS", "WZ", "RS", "RZ")
 
@@ -88,6 +103,24 @@ def test_both_directions_with_initial_states() -> None:
 
 def test_scales_per_column_and_an_unsigned_zero_point() -> None:
     check(case(hidden=20, features=9, directions=1, dtype=np.uint8, by_column=True, zero=128), 20)
+
+
+def test_hidden_units_that_do_not_fill_words() -> None:
+    check(case(hidden=23, features=5, directions=2), 23, direction="bidirectional")
+
+
+def test_differences_beyond_signed_bytes() -> None:
+    check(case(hidden=12, features=9, directions=1, dtype=np.uint8, zero=100), 12)
+
+
+def test_both_kinds_of_products_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = case(hidden=21, features=9, directions=1)
+    node = node_of(held, 21)
+    multiply_bytes(monkeypatch, True)
+    words = run(node, held)[1]
+    multiply_bytes(monkeypatch, False)
+    for a, b in zip(words, run(node, held)[1], strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_a_state_of_zeros_has_no_range() -> None:
