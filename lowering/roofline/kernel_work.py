@@ -35,18 +35,7 @@ class Work:
     loads: dict[int, float] = field(default_factory=dict[int, float])
     """Elements loaded, by number of the buffer; from buffers the kernel reads."""
     stores: dict[int, float] = field(default_factory=dict[int, float])
-
-    def bytes_read(self, nbytes: Sequence[int], itemsizes: Sequence[int]) -> float:
-        """What must come from memory at least: no more than a buffer holds, or than is loaded of it."""
-        return _touched(self.loads, nbytes, itemsizes)
-
-    def bytes_written(self, nbytes: Sequence[int], itemsizes: Sequence[int]) -> float:
-        """The same for stores."""
-        return _touched(self.stores, nbytes, itemsizes)
-
-
-def _touched(accesses: Mapping[int, float], nbytes: Sequence[int], itemsizes: Sequence[int]) -> float:
-    return sum(min(nbytes[at], count * itemsizes[at]) for at, count in accesses.items())
+    """Elements stored, likewise."""
 
 
 def kernel_work(kernel: KernelOp, sizes: Sequence[int]) -> Work:

@@ -71,7 +71,7 @@ def measure_machine(rounds: int = 15) -> Machine:
 def fma_peak(rounds: int = 15) -> float:
     """Operations per second of independent vector FMAs (f32) on one core."""
     from onnxloom.lowering.kernel_library import load_library
-    from onnxloom.lowering.numba_compile import compile_object
+    from onnxloom.lowering.object_code import compile_object
 
     lanes = CpuTarget.host().tiles.vector_bytes // 4
     library = load_library(

@@ -146,6 +146,16 @@ class CompiledModel:
         """The first stretch of each plan that was filled, one per shape key."""
         return self._roots.values()
 
+    @property
+    def engine(self) -> Engine:
+        """What its programs share; for those who measure."""
+        return self._engine
+
+    @property
+    def variants(self) -> list[CompiledModel]:
+        """The models compiled for input shapes that this one met, where ranks depend on them."""
+        return [variant for variant in self._variants.values() if variant is not None]
+
     def __call__(self, *inputs: Any) -> list[Any]:
         """Outputs, in order, for inputs in order.
 
