@@ -25,6 +25,9 @@ from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, constant_o
 PARALLEL = "loom.parallel"
 """Unit attribute of loops whose iterations do not depend on each other."""
 
+LANES = "loom.lanes"
+"""Unit attribute of loops whose iterations are the lanes of vectors."""
+
 REASSOCIATE = "loom.reassociate"
 """Unit attribute of float additions and multiplications whose order may change."""
 
@@ -151,6 +154,22 @@ class KernelBody:
         op = scf.ForOp(start or self.index(0), size, self.index(1), [], Region(block))
         if parallel:
             op.attributes[PARALLEL] = UnitAttr()
+        with self._inside(block):
+            yield block.args[0]
+            self.builder.insert(scf.YieldOp())
+        self.builder.insert(op)
+
+    @contextmanager
+    def lanes(self, count: int) -> Generator[Scalar]:
+        """`for i in range(count)`, all iterations at once: values that depend on `i` become vectors.
+
+        Iterations do not depend on each other. Loops (`reduce` too) and branches inside are run once for all
+        of them, so their bounds and conditions must not depend on `i`; else this is an ordinary loop.
+        Elements at `base + i` are one load or store.
+        """
+        block = Block(arg_types=[IndexType()])
+        op = scf.ForOp(self.index(0), self.index(count), self.index(1), [], Region(block))
+        op.attributes[LANES] = UnitAttr()
         with self._inside(block):
             yield block.args[0]
             self.builder.insert(scf.YieldOp())

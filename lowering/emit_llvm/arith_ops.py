@@ -204,19 +204,19 @@ def _rounded_divide(signed: bool, up: bool) -> Handler:
     return emit
 
 
-_FLOAT_PREDICATES: tuple[tuple[bool, str] | None, ...] = (
+FLOAT_PREDICATES: tuple[tuple[bool, str] | None, ...] = (
     None,
     *((True, p) for p in ("==", ">", ">=", "<", "<=", "!=", "ord")),
     *((False, p) for p in ("==", ">", ">=", "<", "<=", "!=", "uno")),
     None,
 )  # fmt: skip
-_INT_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+INT_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
 
 
 def _cmpf(f: FunctionEmitter, op: Operation) -> None:
     op = cast(arith.CmpfOp, op)
     number = op.predicate.value.data
-    predicate = _FLOAT_PREDICATES[number]
+    predicate = FLOAT_PREDICATES[number]
     if predicate is None:
         f[op.result] = ir.Constant(ir.IntType(1), int(number == 15))
         return
@@ -229,7 +229,7 @@ def _cmpi(f: FunctionEmitter, op: Operation) -> None:
     op = cast(arith.CmpiOp, op)
     number = op.predicate.value.data
     compare = f.builder.icmp_unsigned if number < 2 or number > 5 else f.builder.icmp_signed
-    f[op.result] = compare(_INT_PREDICATES[number], f[op.lhs], f[op.rhs])
+    f[op.result] = compare(INT_PREDICATES[number], f[op.lhs], f[op.rhs])
 
 
 def _select(f: FunctionEmitter, op: Operation) -> None:

@@ -13,7 +13,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from onnxloom.dialects.loom.kernel import MicrokernelOp
 from onnxloom.errors import PassError
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
-from onnxloom.lowering.emit_llvm.metadata import MetadataNode, access_group, mark_access, mark_parallel
+from onnxloom.lowering.emit_llvm.lanes_loop import emit_lanes
+from onnxloom.lowering.emit_llvm.metadata import access_group, mark_access, mark_parallel
 from onnxloom.lowering.emit_llvm.types import I1, I8, I64, is_bool, memory_type
 from onnxloom.lowering.microkernels import find_microkernel, plain_params
 from onnxloom.lowering.small_floats import small_float
@@ -30,6 +31,8 @@ def _extreme_over_loop(carried: SSAValue, yielded: SSAValue) -> Operation | None
 
 def _for(f: FunctionEmitter, op: Operation) -> None:
     op = cast(scf.ForOp, op)
+    if "loom.lanes" in op.attributes and emit_lanes(f, op):
+        return
     b = f.builder
     lower, upper, step = f[op.lb], f[op.ub], f[op.step]
     initial = f.get(op.iter_args)
@@ -139,14 +142,10 @@ def _address(f: FunctionEmitter, buffer: SSAValue, indices: tuple[SSAValue, ...]
     return f.builder.gep(f[buffer], [f[indices[0]]], inbounds=True)
 
 
-def _groups(f: FunctionEmitter, buffer: SSAValue) -> list[MetadataNode]:
-    return f.parallel_groups[f.scratch_depth.get(buffer, 0) :]
-
-
 def _load(f: FunctionEmitter, op: Operation) -> None:
     op = cast(memref.LoadOp, op)
     loaded = f.builder.load(_address(f, op.memref, tuple(op.indices)))
-    mark_access(loaded, _groups(f, op.memref))
+    mark_access(loaded, f.groups(op.memref))
     f[op.res] = f.builder.trunc(loaded, I1) if is_bool(op.res) else loaded
 
 
@@ -154,7 +153,7 @@ def _store(f: FunctionEmitter, op: Operation) -> None:
     op = cast(memref.StoreOp, op)
     value = f.builder.zext(f[op.value], I8) if is_bool(op.value) else f[op.value]
     stored = f.builder.store(value, _address(f, op.memref, tuple(op.indices)))
-    mark_access(stored, _groups(f, op.memref))
+    mark_access(stored, f.groups(op.memref))
 
 
 def _alloca(f: FunctionEmitter, op: Operation) -> None:

@@ -46,6 +46,29 @@ def widen(b: ir.IRBuilder, bits: ir.Value, form: SmallFloat, target: CpuTarget) 
     return b.bitcast(b.or_(result, sign), F32)
 
 
+def widen_lanes(b: ir.IRBuilder, bits: ir.Value, form: SmallFloat, target: CpuTarget) -> ir.Value | None:
+    """The f32 values of a vector of bits, None where that takes a scalar each."""
+    lanes = bits.type.count
+    if form is F16 and target.has_f16_conversion:
+        return b.fpext(b.bitcast(bits, ir.VectorType(_HALF, lanes)), ir.VectorType(F32, lanes))
+    if form is not BF16:
+        return None
+    wide = b.zext(bits, ir.VectorType(I32, lanes))
+    return b.bitcast(b.shl(wide, ir.Constant(wide.type, [16] * lanes)), ir.VectorType(F32, lanes))
+
+
+def narrow_lanes(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: CpuTarget) -> ir.Value | None:
+    """The bits of a vector of f32 values, None where that takes a scalar each."""
+    lanes = value.type.count
+    narrow_type = ir.VectorType(ir.IntType(form.width), lanes)
+    if form is F16 and target.has_f16_conversion:
+        return b.bitcast(b.fptrunc(value, ir.VectorType(_HALF, lanes)), narrow_type)
+    if form is not BF16:
+        return None
+    bits = b.bitcast(value, ir.VectorType(I32, lanes))
+    return b.trunc(_narrow_bf16(b, value, bits), narrow_type)
+
+
 def narrow(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: CpuTarget) -> ir.Value:
     """The bits of the f32 `value` in the narrow format."""
     narrow_type = ir.IntType(form.width)
@@ -79,9 +102,15 @@ def narrow(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: CpuTarget
 
 
 def _narrow_bf16(b: ir.IRBuilder, value: ir.Value, bits: ir.Value) -> ir.Value:
-    odd = b.and_(b.lshr(bits, _i32(16)), _i32(1))
-    rounded = b.lshr(b.add(b.add(bits, _i32(0x7FFF)), odd), _i32(16))
-    quiet = b.or_(b.lshr(bits, _i32(16)), _i32(0x40))
+    """Of one f32 or of a vector of them; `bits` are the same as integers."""
+
+    def number(n: int) -> ir.Constant:
+        vector = isinstance(bits.type, ir.VectorType)
+        return ir.Constant(bits.type, [n] * bits.type.count) if vector else _i32(n)
+
+    odd = b.and_(b.lshr(bits, number(16)), number(1))
+    rounded = b.lshr(b.add(b.add(bits, number(0x7FFF)), odd), number(16))
+    quiet = b.or_(b.lshr(bits, number(16)), number(0x40))
     return b.select(b.fcmp_unordered("uno", value, value), quiet, rounded)
 
 

@@ -47,6 +47,10 @@ class FunctionEmitter:
     def __setitem__(self, value: SSAValue, emitted: ir.Value) -> None:
         self._values[value] = emitted
 
+    def find(self, value: SSAValue) -> ir.Value | None:
+        """The LLVM value of `value`, None if there is none yet."""
+        return self._values.get(value)
+
     def get(self, values: Sequence[SSAValue]) -> list[ir.Value]:
         """The LLVM values of `values`."""
         return [self._values[v] for v in values]
@@ -59,11 +63,19 @@ class FunctionEmitter:
         for op in block.ops:
             if op is last:
                 break
-            handler = self._handlers.get(type(op))
-            if handler is None:
-                raise PassError(f"emit-llvm: op {op.name} is not allowed in a kernel")
-            handler(self, op)
+            self.op(op)
         return last.operands
+
+    def op(self, op: Operation) -> None:
+        """Emits one op that is no terminator."""
+        handler = self._handlers.get(type(op))
+        if handler is None:
+            raise PassError(f"emit-llvm: op {op.name} is not allowed in a kernel")
+        handler(self, op)
+
+    def groups(self, buffer: SSAValue) -> list[MetadataNode]:
+        """The access groups an access to `buffer` at the current position is a member of."""
+        return self.parallel_groups[self.scratch_depth.get(buffer, 0) :]
 
     def append_block(self, name: str) -> ir.Block:
         """A basic block at the end of the current function."""
