@@ -4,16 +4,17 @@ and line of the check), and which ops run in Python because they have no kernel.
 With --pattern it says instead where a rewrite pattern matches once all others have run, and shows how near it
 comes where it does not: the ops of the best attempt, and the first thing that differed.
 
-With --plan the model is also run once, and the plan of that run is shown: stretches of kernel calls, and
-what Python does between them. Inputs are given or made up as for `onnxloom run`.
+With --plan the model is also run once, and the plan of that run is shown: for each kernel call what it
+computes, the bytes it moves, the least time that takes and its share, where its values lie (`@N`: byte N of
+the arena; `arrayN`: an array of its own) and whether a result takes the place of an operand; and what Python
+does between stretches of calls. Inputs are given or made up as for `onnxloom run`. The limits are those of a
+usual processor with this one's vectors; --measure measures them.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from onnxloom.tools.commands.run import add_compile_arguments, add_input_arguments
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from onnxloom.lowering.compile import CompileOptions
-    from onnxloom.lowering.plan.node import End, Node
-    from onnxloom.lowering.runtime.model import CompiledModel
 
 HELP = "say what is fused, what is not and why, and what runs in Python"
 
@@ -34,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help=".onnx or .mlir file")
     parser.add_argument(
         "--plan", action="store_true", help="run the model once and show the plan of that run"
+    )
+    parser.add_argument(
+        "--measure", action="store_true", help="with --plan: measure the limits of this processor first"
     )
     parser.add_argument(
         "--pattern",
@@ -138,41 +140,19 @@ def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
 
 
 def _explain_plan(args: argparse.Namespace) -> None:
-    from onnxloom.tools.commands.run import compile_for, feeds_for
+    from onnxloom.lowering.roofline.machine import assumed_machine, measure_machine
+    from onnxloom.tools.benchmarking.inspected import compile_inspected
+    from onnxloom.tools.benchmarking.plan_listing import plan_lines
+    from onnxloom.tools.commands.run import compile_options, feeds_for
 
-    model, _ = compile_for(args)
-    feeds = feeds_for(args, model)
+    inspected = compile_inspected(args.model, compile_options(args))
+    feeds = feeds_for(args, inspected.model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the plan shows every host step
-        model.run(feeds.arrays)
-    for number, (depth, node) in enumerate(_stretches(model), 1):
-        calls = Counter(node.kernels)
-        indent = "  " * depth
-        size = _count(len(node.kernels), "kernel call")
-        say(f"{indent}stretch {number}: {size}, arena {node.arena_bytes} bytes")
-        for name, count in calls.items():
-            say(f"{indent}  {name}" + (f" x {count}" if count > 1 else ""))
-        say(f"{indent}  then {_end(node.end)}")
-
-
-def _stretches(model: CompiledModel) -> Iterator[tuple[int, Node]]:
-    """The stretches of the plan tree of the main program, each before those that follow it."""
-    waiting: list[tuple[int, Node]] = [(0, root) for root in reversed(model.plans)]
-    while waiting:
-        depth, node = waiting.pop()
-        yield depth, node
-        children = node.children.values()
-        waiting.extend((depth + (len(children) > 1), child) for child in reversed(children))
-
-
-def _end(end: End) -> str:
-    from onnxloom.lowering.plan.node import ReturnEnd, StepEnd
-
-    if isinstance(end, ReturnEnd):
-        return "return"
-    if isinstance(end, StepEnd):
-        return f"in Python: {getattr(end.step, 'title', type(end.step).__name__.removesuffix('Step'))}"
-    return "look at a condition" if end.branch else "look at a value that decides a shape"
+        inspected.model.run(feeds.arrays)
+    machine = measure_machine() if args.measure else assumed_machine()
+    for line in plan_lines(inspected, machine):
+        say(line)
 
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:

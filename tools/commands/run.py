@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="run N times and give the median time"
     )
+    parser.add_argument(
+        "--profile", action="store_true", help="time every kernel call, against what the processor can do"
+    )
     add_compile_arguments(parser)
 
 
@@ -114,7 +117,22 @@ def run(args: argparse.Namespace) -> int:
     _print_fused(model)
     _print_host_steps(model, args.repeat)
     say(_times(seconds, times))
+    if args.profile:
+        _print_profile(args, feeds.arrays)
     return EXIT_OK
+
+
+def _print_profile(args: argparse.Namespace, feeds: Mapping[str, Any]) -> None:
+    from onnxloom.lowering.roofline.machine import measure_machine
+    from onnxloom.tools.benchmarking.inspected import compile_inspected
+    from onnxloom.tools.benchmarking.profile_listing import profile_lines
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the summary lists every host step
+        for line in profile_lines(
+            compile_inspected(args.model, compile_options(args)), feeds, measure_machine()
+        ):
+            say(line)
 
 
 def compile_options(args: argparse.Namespace, progress: Progress | None = None) -> CompileOptions:

@@ -1,0 +1,43 @@
+"""A compiled model together with the IR of its kernels, for those who count what they do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from onnxloom.dialects.loom import KernelOp
+    from onnxloom.lowering.compile import CompileOptions
+    from onnxloom.lowering.runtime.model import CompiledModel
+
+_CONSTANT = re.compile(r'Constant "[^"]*" \+ ')
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """`kernels` grows when the model is compiled again for shapes that it meets."""
+
+    model: CompiledModel
+    kernels: dict[str, KernelOp]
+
+
+def compile_inspected(source: Any, options: CompileOptions) -> Inspected:
+    """Compiles as `compile_model` does, with a look at the kernels. Raises what it raises."""
+    from onnxloom.dialects.loom import KernelOp
+    from onnxloom.lowering.compile import compile_model
+
+    kernels: dict[str, KernelOp] = {}
+
+    def observe(module: ModuleOp) -> None:
+        found = [op for op in module.ops if isinstance(op, KernelOp)]
+        kernels.update((op.sym_name.data, op) for op in found)
+
+    return Inspected(compile_model(source, replace(options, observe=observe)), kernels)
+
+
+def short_origin(origin: str) -> str:
+    """What an op is called, without the constants that a fused op took along."""
+    return _CONSTANT.sub("", origin)
