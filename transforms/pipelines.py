@@ -25,6 +25,7 @@ from onnxloom.transforms.folding.fold_dimensions import FoldDimensionsPass
 from onnxloom.transforms.folding.replace_empty import ReplaceEmptyPass
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.fusion.plugins import current_registry
+from onnxloom.transforms.layout.channels_last import ChannelsLastPass
 from onnxloom.transforms.ordering.reorder_for_memory import ReorderForMemoryPass
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_text import passes_text
@@ -77,6 +78,9 @@ class PipelineOptions:
 
     skip_patterns: tuple[str, ...] = ()
     """Not these rewrite patterns."""
+
+    channels_last: bool = False
+    """Whether convolutions may work channels-last (levels 2 and 3)."""
 
     opset: int | None = None
     """Version of the default domain that results may use; None: the newest."""
@@ -133,6 +137,9 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
     if level >= 2:
         yield rewrite(Stage.BEFORE_FUSION)
         yield from folding
+        if options.channels_last and not options.fusion.disable_fused_op:
+            # Directly before fusion: its Transposes are alike, and each belongs to one op.
+            yield ChannelsLastPass(options.opset)
         yield _fusion(options.fusion)
         yield rewrite(Stage.AFTER_FUSION)
     if level >= 3:

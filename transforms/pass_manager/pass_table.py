@@ -30,6 +30,7 @@ TRANSFORM_PASSES: Final = {
     "hoist-loop-invariants": "onnxloom.transforms.control_flow.hoist_loop_invariants:HoistLoopInvariantsPass",
     "rewrite-patterns": "onnxloom.transforms.rewriting.rewrite_pass:RewritePatternsPass",
     "cleanup": "onnxloom.transforms.rewriting.cleanup.cleanup_pass:CleanupPass",
+    "channels-last": "onnxloom.transforms.layout.channels_last:ChannelsLastPass",
     "reorder-for-memory": "onnxloom.transforms.ordering.reorder_for_memory:ReorderForMemoryPass",
     "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
     "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
