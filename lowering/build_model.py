@@ -25,6 +25,7 @@ from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.optimize import optimize_module
 from onnxloom.lowering.plan.build import build_program
 from onnxloom.lowering.plan.fold import drop_unused
+from onnxloom.lowering.plan.kernel_work import works_of
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.program import Constants, HostStep, Spec, Step, walk_steps
 from onnxloom.lowering.plan.specs import spec_of
@@ -99,6 +100,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
         fused,
         _open_ranks(programs[0]),
         overridable,
+        works_of(kernels),
     )
 
 
@@ -151,7 +153,7 @@ def _compile(
     cache = KernelCache.default() if options.cache else None
     library = compile_kernels(kernels, cache=cache)
     executor = load_executor(cache)
-    return library.objects, library.symbols, executor.library.objects
+    return library.objects, library.symbols, executor.objects
 
 
 def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:

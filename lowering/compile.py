@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from onnxloom.lowering.extensions import extensions_in_use
 from onnxloom.lowering.runtime.model import CompiledModel
+from onnxloom.lowering.runtime.threads import thread_count
 from onnxloom.transforms.pass_manager.environment import log_wanted
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class CompileOptions:
     winograd: bool = True
     """Whether 3x3 convolutions may be computed as Winograd F(4x4, 3x3), which rounds more."""
     threads: int = 1
-    """Kernels run in the calling thread; other values are accepted."""
+    """Threads that run a kernel together; 0 for as many as there are cores."""
     cache: bool = True
     """Whether compiled kernels and plans are kept between processes."""
     external_data_dirs: tuple[str, ...] = ()
@@ -90,9 +91,10 @@ def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     cache = PlanCache.of(source, options) if options.cache else None
+    threads = thread_count(options.threads)
     # A model that is loaded runs no pass that could be logged, and has no IR that could be looked at.
     wanted = options.observe is not None or log_wanted()
-    stored = None if cache is None or wanted else cache.load()
+    stored = None if cache is None or wanted else cache.load(threads)
     if stored is not None:
         return stored
     from onnxloom.lowering.build_model import build_artifact
@@ -100,7 +102,7 @@ def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
 
     artifact = build_artifact(source, options)
     after = None if cache is None else cache.save
-    return load_artifact(artifact, after_run=after)
+    return load_artifact(artifact, after, threads)
 
 
 def _is_onnx(source: Any) -> bool:
@@ -122,4 +124,5 @@ def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions())
 
     verify_module(module)
     with extensions_in_use(options):
-        return load_artifact(artifact_of_module(module.clone(), options))
+        artifact = artifact_of_module(module.clone(), options)
+    return load_artifact(artifact, threads=thread_count(options.threads))

@@ -1,8 +1,9 @@
 """The native loop that walks a plan: one call from Python runs any number of kernels.
 
-`int64_t run(int64_t *table, int64_t *starts, int64_t begin, int64_t end)` calls, for each record r in
-[begin, end), the function whose address is `table[starts[r]]` with a pointer to the words after it, and
-returns `end`. A record costs 4 ns beyond its kernel (3.9 measured on a Zen 5 core).
+`int64_t run(int64_t *table, int64_t *starts, int64_t begin, int64_t end)` runs, for each record r in
+[begin, end), the kernel whose address is `table[starts[r]]` on the words behind the record's header, and
+returns `end`. A record costs 4 ns beyond its kernel (3.9 measured on a Zen 5 core). `team_run` does the same
+with the threads of a team, see `team_code.py`.
 """
 
 from __future__ import annotations
@@ -13,46 +14,64 @@ from typing import TYPE_CHECKING
 
 from onnxloom.lowering.cache import KernelCache
 from onnxloom.lowering.kernel_library import KernelLibrary, LinkError, load_library
+from onnxloom.lowering.plan.record import ALL_TASKS, HEADER
+from onnxloom.lowering.runtime.team import TeamFunctions
+from onnxloom.lowering.team_code import SYMBOLS, add_team
 
 if TYPE_CHECKING:
     from llvmlite import ir
 
 _SYMBOL = "loom_run"
-_CACHE_NAME = "executor"  # the environment part of its key covers this file
+_CACHE_NAMES = ("executor", "team")  # the environment part of their keys covers this file
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class Executor:
     """Runs stretches of a plan; the GIL is released meanwhile."""
 
-    def __init__(self, library: KernelLibrary):
+    def __init__(self, library: KernelLibrary, team: KernelLibrary | None = None):
         self.library = library
         """Holds the machine code; its `objects` can be stored beside a plan."""
         run = _RUN(library.address("run"))
         setattr(run, "library", library)  # noqa: B010  (whoever holds the function holds its code)
         self.run: Callable[[int, int, int, int], int] = run
         """`run(table address, starts address, begin, end) -> end`."""
+        self.team = None if team is None else TeamFunctions({n: team.address(n) for n in SYMBOLS}, team)
+        """What a team of threads runs; None where the platform lacks what it takes."""
+
+    @property
+    def objects(self) -> list[bytes]:
+        """Object code for `from_objects`."""
+        return [*self.library.objects, *([] if self.team is None else self.team.library.objects)]
 
     @staticmethod
     def from_objects(objects: list[bytes]) -> Executor:
-        """The executor of an earlier process (`executor.library.objects`)."""
-        return Executor(load_library(objects, {"run": _SYMBOL}))
+        """The executor of an earlier process (`executor.objects`)."""
+        library = load_library(objects[:1], {"run": _SYMBOL})
+        try:
+            team = load_library(objects[1:2], SYMBOLS) if len(objects) > 1 else None
+        except LinkError:
+            team = None  # no POSIX threads
+        return Executor(library, team)
 
 
 def load_executor(cache: KernelCache | None = None) -> Executor:
     """The executor for this processor, compiled only when `cache` does not have it."""
-    stored = {} if cache is None else cache.find([_CACHE_NAME])
-    if _CACHE_NAME in stored:
+    stored = {} if cache is None else cache.find(list(_CACHE_NAMES))
+    if all(name in stored for name in _CACHE_NAMES):
         try:
-            return Executor.from_objects([stored[_CACHE_NAME]])
+            return Executor.from_objects([stored[name] for name in _CACHE_NAMES])
         except LinkError:
             pass
+    from onnxloom.lowering.cpu_target import CpuTarget
     from onnxloom.lowering.object_code import compile_object
 
-    data = compile_object([_SYMBOL], add_run)
+    run = compile_object([_SYMBOL], add_run)
+    team = compile_object(list(SYMBOLS.values()), lambda m: add_team(m, CpuTarget.host().triple))
     if cache is not None:
-        cache.store([_CACHE_NAME], data)
-    return Executor.from_objects([data])
+        for name, data in zip(_CACHE_NAMES, (run, team), strict=True):
+            cache.store([name], data)
+    return Executor.from_objects([run, team])
 
 
 def add_run(module: ir.Module) -> None:
@@ -74,8 +93,10 @@ def add_run(module: ir.Module) -> None:
     b.cbranch(b.icmp_signed("<", number, end), body, done)
     b.position_at_end(body)
     record = b.gep(table, [b.load(b.gep(starts, [number]))])
-    kernel = b.inttoptr(b.load(record), ir.FunctionType(ir.VoidType(), [pointer]).as_pointer())
-    b.call(kernel, [b.gep(record, [ir.Constant(word, 1)])])
+    kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+    words = b.gep(record, [ir.Constant(word, HEADER)])
+    zero, last = ir.Constant(word, 0), ir.Constant(word, ALL_TASKS)
+    b.call(b.inttoptr(b.load(record), kind.as_pointer()), [words, zero, last, zero])
     number.add_incoming(b.add(number, ir.Constant(word, 1)), body)
     b.branch(header)
     b.position_at_end(done)

@@ -12,9 +12,9 @@ from onnxloom.lowering.runtime.model import Artifact, CompiledModel
 
 
 def load_artifact(
-    artifact: Artifact, after_run: Callable[[CompiledModel], None] | None = None
+    artifact: Artifact, after_run: Callable[[CompiledModel], None] | None = None, threads: int = 1
 ) -> CompiledModel:
-    """Links the kernels of an artifact. Needs llvmlite's binding only.
+    """Links the kernels of an artifact, to run on up to `threads` threads. Needs llvmlite's binding only.
 
     Raises:
         LinkError: the object code does not fit this process.
@@ -25,10 +25,15 @@ def load_artifact(
         return CompiledModel(artifact, _no_kernel, python_executor, after_run=after_run)
     from onnxloom.lowering.executor import Executor
     from onnxloom.lowering.kernel_library import load_library
+    from onnxloom.lowering.runtime.team import team_executor
 
     library = load_library(artifact.objects, artifact.symbols)
     executor = Executor.from_objects(artifact.executor)
-    return CompiledModel(artifact, library.address, executor.run, (library, executor), after_run)
+    together = None
+    if threads > 1 and executor.team is not None and artifact.works:
+        together = team_executor(executor.team, threads)
+    keep = (library, executor)
+    return CompiledModel(artifact, library.address, executor.run, keep, after_run, threads, together)
 
 
 def _no_kernel(name: str) -> int:

@@ -34,7 +34,7 @@ store.register(Artifact)
 store.register(ModelMetadata)
 
 
-_ELSEWHERE = ("progress", "observe", "patterns", "plugins")
+_ELSEWHERE = ("progress", "observe", "patterns", "plugins", "threads")
 """Options that are no part of the key, or are so by their source."""
 
 
@@ -71,8 +71,8 @@ class PlanCache:
         digest.update(external.encode())
         return PlanCache(f"plan-{digest.hexdigest()[:48]}", data)
 
-    def load(self) -> CompiledModel | None:
-        """The model, ready to run; None if it is not there or does not load."""
+    def load(self, threads: int = 1) -> CompiledModel | None:
+        """The model, ready to run on up to `threads` threads; None if it is not there or does not load."""
         data = self._disk.get(self._key)
         if data is None:
             return None
@@ -80,7 +80,7 @@ class PlanCache:
 
         try:
             artifact = store.loads(data, self._source)
-            model = load_artifact(artifact, after_run=self.save)
+            model = load_artifact(artifact, self.save, threads)
         except Exception:  # written by who knows what: compile instead
             self._disk.remove(self._key)
             return None

@@ -215,6 +215,15 @@ class KernelBuilder:
         dynamic = [size for size, d in zip(dims, shape, strict=True) if d == DYNAMIC_INDEX]
         return self.insert(tensor.EmptyOp(dynamic, type_)).results[0]
 
+    def private(self, element: Attribute, size: SSAValue) -> SSAValue:
+        """A destination of `size` elements for each worker: temporary memory of a kernel with tasks.
+
+        The kernel finds its part with `KernelBody.private`.
+        """
+        workers = self.insert(loom.WorkersOp()).results[0]
+        count = self.insert(arith.MuliOp(size, workers)).results[0]
+        return self.empty(TensorType(element, [DYNAMIC_INDEX]), [count])
+
     def view(
         self,
         source: SSAValue,

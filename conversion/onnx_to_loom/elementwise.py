@@ -8,10 +8,11 @@ before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, SSAValue
 
@@ -30,6 +31,10 @@ from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 if TYPE_CHECKING:
     from onnxloom.conversion.onnx_to_loom.builder import Body, KernelBuilder
+
+
+BLOCK = 4096
+"""Elements of one dim that are a task."""
 
 
 def build_map(
@@ -143,14 +148,46 @@ class _Nest:
             operand: k.sizes[rank + row * per_operand : rank + (row + 1) * per_operand]
             for row, operand in enumerate(self.structure.strided)
         }
-        if self.structure.certain:
-            self._outer(0, k.index(0), {i: k.index(0) for i in self.strides}, literal=True)
+        sizes = k.sizes[:rank]
+        if rank == 1:
+            self._blocks(sizes[0])
             return
-        agree = self._agreement()
-        with k.branch(agree) as (fast, general):
+        # The loops over two dims are the tasks; a third one and all that follow are inside of each.
+        with k.task_nest(*sizes[: min(rank - 1, 2)]) as position:
+            out, bases = k.index(0), {i: k.index(0) for i in self.strides}
+            for depth, i in enumerate(position):
+                out, bases = self._step(depth, i, out, bases)
+            self._alternatives(lambda literal: self._outer(len(position), out, bases, literal))
+
+    def _blocks(self, size: Scalar) -> None:
+        """One dim alone is shared out in blocks."""
+        k = self.kernel
+        block = k.index(BLOCK)
+        with k.tasks(k.scalars.emit(arith.CeilDivSIOp(size, block))) as number:
+            begin = k.mul(number, block)
+            count = k.scalars.minimum(block, k.sub(size, begin))
+            self._alternatives(
+                lambda literal: self._inner(
+                    begin,
+                    {i: k.mul(begin, self._inner_stride(i, literal)) for i in self.strides},
+                    literal,
+                    count,
+                )
+            )
+
+    def _inner_stride(self, operand: int, literal: bool) -> Scalar:
+        return self.kernel.index(self.structure.inner[operand]) if literal else self.strides[operand][-1]
+
+    def _alternatives(self, write: Callable[[bool], None]) -> None:
+        """`write` with literal inner strides, and once more with those of the arguments where they differ."""
+        k = self.kernel
+        if self.structure.certain:
+            write(True)
+            return
+        with k.branch(self._agreement()) as (fast, general):
             for block, literal in ((fast, True), (general, False)):
                 with k.inside(block):
-                    self._outer(0, k.index(0), {i: k.index(0) for i in self.strides}, literal)
+                    write(literal)
 
     def _agreement(self) -> Scalar:
         """Whether every inner stride is the one types suggest."""
@@ -167,16 +204,22 @@ class _Nest:
     def _outer(self, depth: int, out: Scalar, bases: dict[int, Scalar], literal: bool) -> None:
         k, rank = self.kernel, self.structure.rank
         if depth == rank - 1:
-            self._inner(k.mul(out, k.sizes[depth]), bases, literal)
+            self._inner(k.mul(out, k.sizes[depth]), bases, literal, k.sizes[depth])
             return
         with k.loop(k.sizes[depth]) as i:
-            inner = {
-                operand: k.add(base, k.mul(i, self.strides[operand][depth]))
-                for operand, base in bases.items()
-            }
-            self._outer(depth + 1, k.at(out, k.sizes[depth], i), inner, literal)
+            self._outer(depth + 1, *self._step(depth, i, out, bases), literal)
 
-    def _inner(self, out: Scalar, bases: dict[int, Scalar], literal: bool) -> None:
+    def _step(
+        self, depth: int, i: Scalar, out: Scalar, bases: dict[int, Scalar]
+    ) -> tuple[Scalar, dict[int, Scalar]]:
+        """Offsets of the result and the operands at index `i` of dim `depth`."""
+        k = self.kernel
+        inner = {
+            operand: k.add(base, k.mul(i, self.strides[operand][depth])) for operand, base in bases.items()
+        }
+        return k.at(out, k.sizes[depth], i), inner
+
+    def _inner(self, out: Scalar, bases: dict[int, Scalar], literal: bool, count: Scalar) -> None:
         k, roles = self.kernel, self.structure.roles
         hoisted: dict[int, Scalar] = {}
         for i, role in enumerate(roles):
@@ -184,7 +227,7 @@ class _Nest:
                 hoisted[i] = k.load(k.ins[i], k.index(0))
             elif role is Role.STRIDED and literal and self.structure.inner[i] == 0:
                 hoisted[i] = k.load(k.ins[i], bases[i])
-        with k.loop(k.sizes[self.structure.rank - 1], parallel=True) as j:
+        with k.loop(count, parallel=True) as j:
             offset = k.add(out, j)
             values: list[Scalar] = []
             for i, role in enumerate(roles):

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp
+from onnxloom.dialects.loom.tasks import TASKS, WorkerOp
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, constant_of
 
 PARALLEL = "loom.parallel"
@@ -175,12 +176,42 @@ class KernelBody:
             self.builder.insert(scf.YieldOp())
         self.builder.insert(op)
 
-    def tasks(self, count: Scalar) -> AbstractContextManager[Scalar]:
-        """The outermost loop of a kernel: `count` iterations, none of which touches what another writes.
+    @contextmanager
+    def tasks(self, count: Scalar) -> Generator[Scalar]:
+        """The outermost loop of a kernel, shared out among threads: no iteration touches what another writes.
 
-        Buffers of `scratch` belong to the iteration.
+        It stands alone in the kernel (before it come index arithmetic and loads of inputs only), and `count`
+        follows from the sizes. Buffers of `scratch` belong to the thread; so does `private` memory.
         """
-        return self.loop(count)
+        with self.loop(count) as i:
+            yield i
+        op = self.block.last_op
+        assert op is not None
+        op.attributes[TASKS] = UnitAttr()
+
+    @contextmanager
+    def task_nest(self, *counts: Scalar) -> Generator[list[Scalar]]:
+        """Nested loops over `counts` (the last one runs fastest) as one loop of tasks; gives the indices."""
+        total = self.index(1)
+        for count in counts:
+            total = self.mul(total, count)
+        with self.tasks(total) as task:
+            yield self.split(task, counts)
+
+    def split(self, index: Scalar, counts: Sequence[Scalar]) -> list[Scalar]:
+        """The row-major position of `index` in an array of `counts`."""
+        position: list[Scalar] = []
+        for count in reversed(counts[1:]):
+            if constant_of(count) == 1:
+                position.append(self.index(0))
+                continue
+            position.append(self.remainder(index, count))
+            index = self.scalars.emit(arith.DivSIOp(index, count))
+        return [*([index] if counts else []), *reversed(position)]
+
+    def private(self, size: Scalar) -> Scalar:
+        """Where this thread's `size` elements begin in a buffer made by `KernelBuilder.private`."""
+        return self.mul(self.scalars.emit(WorkerOp()), size)
 
     def reduce(
         self,

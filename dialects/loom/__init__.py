@@ -25,6 +25,7 @@ from onnxloom.dialects.loom.plan_time import (
     PlanTensor,
     PlanTimeOp,
     ReshapeSizesOp,
+    WorkersOp,
     known,
 )
 from onnxloom.dialects.loom.program import (
@@ -41,6 +42,7 @@ from onnxloom.dialects.loom.program import (
     YieldOp,
 )
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
+from onnxloom.dialects.loom.tasks import TASKS, WorkerOp, task_loop
 from onnxloom.dialects.loom.transposed_space import TransposedSpaceOp
 from onnxloom.dialects.loom.window_space import WindowSpaceOp
 from onnxloom.dialects.loom.winograd_space import WinogradSpaceOp
@@ -48,7 +50,7 @@ from onnxloom.dialects.loom.winograd_space import WinogradSpaceOp
 LOOM = Dialect(
     "loom",
     [
-        KernelOp, MicrokernelOp, EndOp,
+        KernelOp, MicrokernelOp, EndOp, WorkerOp, WorkersOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, CheckOp, ViewOp, PackOp, HostOp,
         IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
@@ -62,6 +64,7 @@ LOOM = Dialect(
 
 __all__ = [
     "LOOM",
+    "TASKS",
     "AxisSplitOp",
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
@@ -102,6 +105,9 @@ __all__ = [
     "ViewOp",
     "WindowSpaceOp",
     "WinogradSpaceOp",
+    "WorkerOp",
+    "WorkersOp",
     "YieldOp",
     "known",
+    "task_loop",
 ]

@@ -26,6 +26,8 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, SymbolOpI
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from onnxloom.dialects.loom.tasks import task_fault
+
 ACCESSES = ("read", "write", "readwrite")
 _READS = frozenset({"memref.load", "memref.dim", "vector.load"})
 
@@ -100,6 +102,9 @@ class KernelOp(IRDLOperation):
             raise VerifyException(
                 f"loom.kernel @{name}: argument {unwritten} has access 'write', but nothing is stored to it"
             )
+        fault = task_fault(self)
+        if fault is not None:
+            raise VerifyException(f"loom.kernel @{name}: {fault}")
 
 
 def _unsized(type_: Attribute) -> Attribute:

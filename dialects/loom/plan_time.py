@@ -91,6 +91,22 @@ class DimOp(PlanTimeOp):
 
 
 @irdl_op_definition
+class WorkersOp(PlanTimeOp):
+    """How many workers run the kernels of a plan: each needs its own part of temporary memory."""
+
+    name = "loom.workers"
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    def __init__(self):
+        super().__init__(result_types=[IndexType()])
+
+    def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
+        """One: a plan filler that has more of them says so itself."""
+        return [1]
+
+
+@irdl_op_definition
 class ExtractOp(PlanTimeOp):
     """One element (row-major position) of an integer tensor whose values are known at plan time."""
 

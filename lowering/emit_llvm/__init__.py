@@ -1,4 +1,4 @@
-"""Kernel IR -> LLVM IR: one exported `void k(int64_t *args)` per kernel."""
+"""Kernel IR -> LLVM IR: one exported function per kernel, see `kernel.ENTRY_TYPE`."""
 
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.emit_llvm.kernel import assembly, emit_kernel, kernel_module

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.dialects.loom.kernel import MicrokernelOp
+from onnxloom.dialects.loom.tasks import TASKS, WorkerOp
 from onnxloom.errors import PassError
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
 from onnxloom.lowering.emit_llvm.lanes_loop import emit_lanes
@@ -35,6 +36,9 @@ def _for(f: FunctionEmitter, op: Operation) -> None:
         return
     b = f.builder
     lower, upper, step = f[op.lb], f[op.ub], f[op.step]
+    if TASKS in op.attributes and f.tasks is not None:
+        lower, end = f.tasks
+        upper = b.select(b.icmp_signed("<", end, upper), end, upper)
     initial = f.get(op.iter_args)
     before = b.block
     header, body, done = (f.append_block(n) for n in ("for", "for.body", "for.done"))
@@ -173,6 +177,10 @@ def _alloca(f: FunctionEmitter, op: Operation) -> None:
     f.scratch_depth[buffer] = len(f.parallel_groups)
 
 
+def _worker(f: FunctionEmitter, op: Operation) -> None:
+    f[op.results[0]] = f.worker
+
+
 def _microkernel(f: FunctionEmitter, op: Operation) -> None:
     op = cast(MicrokernelOp, op)
     tuned = find_microkernel(op.kind.data, f.target)
@@ -202,4 +210,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     memref.StoreOp: _store,
     memref.AllocaOp: _alloca,
     MicrokernelOp: _microkernel,
+    WorkerOp: _worker,
 }

@@ -12,7 +12,7 @@ from onnxloom.errors import PassError
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.emit_llvm.conversions import narrow, round_to_odd, widen
 from onnxloom.lowering.emit_llvm.metadata import MetadataNode
-from onnxloom.lowering.emit_llvm.types import F32, F64, value_type
+from onnxloom.lowering.emit_llvm.types import F32, F64, I64, value_type
 from onnxloom.lowering.small_floats import small_float
 
 Handler = Callable[["FunctionEmitter", Operation], None]
@@ -35,6 +35,10 @@ class FunctionEmitter:
         """Values a loop carries from one iteration to the next."""
         self.nan_seen: dict[Operation, ir.Value] = {}
         """For a maximum or minimum over a loop, whether a NaN was among the elements so far."""
+        self.tasks: tuple[ir.Value, ir.Value] | None = None
+        """First task to run and the one after the last; None for all."""
+        self.worker: ir.Value = ir.Constant(I64, 0)
+        """Number of the worker that runs them."""
 
     @property
     def module(self) -> ir.Module:

@@ -1,7 +1,8 @@
 """One `loom.kernel` as two LLVM functions: a body with typed arguments and the exported entry.
 
 The entry takes the kernel's arguments as one array of 64-bit words (pointers and sizes, in the order
-of the block arguments), so that every kernel can be called in the same way.
+of the block arguments), so that every kernel can be called in the same way; then which tasks to run and
+the number of the worker that runs them. A kernel without tasks runs as a whole.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from onnxloom.lowering.object_code import optimize
 
 _HANDLERS = {**arith_ops.HANDLERS, **math_ops.HANDLERS, **control_flow.HANDLERS}
 
-ENTRY_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer()])
-"""The type of every exported kernel: `void (i64*)`."""
+ENTRY_TYPE = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), I64, I64, I64])
+"""The type of every exported kernel: `void (i64* words, i64 begin, i64 end, i64 worker)`."""
 
 
 def emit_kernel(module: ir.Module, kernel: KernelOp, symbol: str, target: CpuTarget) -> ir.Function:
@@ -34,10 +35,10 @@ def emit_kernel(module: ir.Module, kernel: KernelOp, symbol: str, target: CpuTar
     entry = ir.Function(module, ENTRY_TYPE, symbol)
     b = ir.IRBuilder(entry.append_basic_block("entry"))
     args: list[ir.Value] = []
-    for i, argument in enumerate(body.args):
+    for i, argument in enumerate(body.args[: len(kernel.body.block.args)]):
         slot = b.gep(entry.args[0], [ir.Constant(I64, i)], inbounds=True)
         args.append(b.load(b.bitcast(slot, argument.type.as_pointer())))
-    b.call(body, args)
+    b.call(body, [*args, *entry.args[1:]])
     b.ret_void()
     return entry
 
@@ -45,13 +46,17 @@ def emit_kernel(module: ir.Module, kernel: KernelOp, symbol: str, target: CpuTar
 def _emit_body(module: ir.Module, kernel: KernelOp, name: str, target: CpuTarget) -> ir.Function:
     block = kernel.body.block
     function = ir.Function(
-        module, ir.FunctionType(ir.VoidType(), [value_type(a.type) for a in block.args]), name
+        module,
+        ir.FunctionType(ir.VoidType(), [*(value_type(a.type) for a in block.args), I64, I64, I64]),
+        name,
     )
     function.linkage = "internal"
     function.attributes.add("nounwind")
     b = ir.IRBuilder(function.append_basic_block("entry"))
     emitter = FunctionEmitter(b, target, _HANDLERS)
-    for i, (argument, value) in enumerate(zip(block.args, function.args, strict=True)):
+    *args, begin, end, worker = function.args
+    emitter.tasks, emitter.worker = (begin, end), worker
+    for i, (argument, value) in enumerate(zip(block.args, args, strict=True)):
         value.name = argument.name_hint or f"arg{i}"
         emitter[argument] = value
     # Scratch buffers are allocated in the entry block, ahead of everything else in it.

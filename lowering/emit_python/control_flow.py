@@ -9,6 +9,7 @@ from xdsl.dialects import memref, scf
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects.loom.kernel import MicrokernelOp
+from onnxloom.dialects.loom.tasks import WorkerOp
 from onnxloom.errors import PassError
 from onnxloom.lowering.emit_python.types import numpy_name
 from onnxloom.lowering.emit_python.writer import Handler, Writer, bare
@@ -102,6 +103,10 @@ def _alloca(w: Writer, op: Operation) -> None:
     w.line(f"{w.name(op.memref, 'scratch')} = np.empty({size}, {numpy_name(kind.element_type)})")
 
 
+def _worker(w: Writer, op: Operation) -> None:
+    w[op.results[0]] = "0"  # one thread runs all tasks
+
+
 def _microkernel(w: Writer, op: Operation) -> None:
     op = cast(MicrokernelOp, op)
     block = op.reference.block
@@ -119,4 +124,5 @@ HANDLERS: dict[type[Operation], Handler] = {
     memref.StoreOp: _store,
     memref.AllocaOp: _alloca,
     MicrokernelOp: _microkernel,
+    WorkerOp: _worker,
 }

@@ -8,7 +8,7 @@ again, in a child node, once the result was observed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from onnxloom.lowering.plan.program import (
     Array,
     Constants,
     HostStep,
+    KernelWork,
     Program,
     ShapeOf,
     Slot,
@@ -29,13 +30,14 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.plan.values import Buffer, Value, known_value
 from onnxloom.lowering.plan.walk import Walk
+from onnxloom.lowering.plan.work import chunks_of
 
 
 class Filler:
     """Fills plans of one program.
 
     `kernel_address` gives the address of a kernel by name; `run_host` evaluates a host step on known
-    inputs.
+    inputs. `works` has the kernels whose tasks `threads` threads may share.
     """
 
     def __init__(
@@ -45,7 +47,11 @@ class Filler:
         kernel_address: Callable[[str], int],
         run_host: Callable[[HostStep, Sequence[Any]], list[Any]],
         memo: Memo,
+        works: Mapping[str, KernelWork] | None = None,
+        threads: int = 1,
     ) -> None:
+        self.works = works or {}
+        self.threads = threads
         self.program = program
         self.constants = constants
         self.kernel_address = kernel_address
@@ -56,6 +62,10 @@ class Filler:
             for slot, spec in program.specs.items()
         }
         self._constant_values: dict[Slot, Value] = {}
+
+    def chunks(self, kernel: str, sizes: Sequence[int]) -> tuple[int, int]:
+        """How a launch is shared out, see `chunks_of`."""
+        return chunks_of(self.works.get(kernel), sizes, self.threads)
 
     def root(self, args: Sequence[Any]) -> Node:
         """The first node of the plan for arguments of these shapes; contents are not looked at.

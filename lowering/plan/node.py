@@ -151,6 +151,8 @@ class Node:
     """Arrays whose addresses are in `table`."""
     checks: tuple[tuple[int, int, CheckStep], ...]
     """Statuses to look at once the stretch has run: first 8-byte word in the arena, number of words."""
+    shared: bool
+    """Whether several threads run some record together."""
     end: End
     state: State
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())

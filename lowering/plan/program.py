@@ -233,6 +233,21 @@ class Program:
 
 
 @dataclass(frozen=True)
+class KernelWork:
+    """How many tasks a launch has and how much work is in one, as code over the kernel's sizes.
+
+    Values are numbered: sizes, `constants`, then the results of `code` (operation, two operands).
+    """
+
+    constants: tuple[int, ...]
+    code: tuple[tuple[str, int, int], ...]
+    tasks: int
+    """Number of the value that counts the tasks."""
+    cost: int
+    """Number of the value that is the work in one."""
+
+
+@dataclass(frozen=True)
 class ShapeOf:
     """Stands for a constant of which only the shape is read any more."""
 

@@ -133,8 +133,13 @@ class Stretch:
                 shape = (buffer.nbytes // value.dtype.itemsize,)
             self.allocate.append((buffer.cell, shape, value.dtype, buffer.nbytes))
 
-    def table(self, address: Callable[[str], int]) -> Table:
-        """The records. Buffers that outlive the stretch must have their cells by now."""
+    def table(
+        self, address: Callable[[str], int], chunks: Callable[[str, Sequence[int]], tuple[int, int]]
+    ) -> Table:
+        """The records. Buffers that outlive the stretch must have their cells by now.
+
+        `chunks` says how a launch is shared out: number of chunks and tasks per chunk.
+        """
         for status, _ in self.checks:
             assert status.buffer is not None
             status.buffer.last = len(self.launches)
@@ -142,7 +147,8 @@ class Stretch:
         table = Table()
         for launch in self.launches:
             table.starts.append(len(table.words))
-            table.words.append(address(launch.kernel))
+            table.words += [address(launch.kernel), *chunks(launch.kernel, launch.sizes)]
+            table.shared = table.shared or table.words[-1] > 0
             for value in (*launch.ins, *launch.outs):
                 table.pointer(value)
             table.words.extend(launch.sizes)
@@ -176,6 +182,8 @@ class Table:
     def __init__(self) -> None:
         self.words: list[int] = []
         self.starts: list[int] = []
+        self.shared = False
+        """Whether several threads run some launch together."""
         self.arena_bytes = 0
         self.arena: list[tuple[int, int]] = []
         self.cells: dict[int, list[tuple[int, int]]] = {}

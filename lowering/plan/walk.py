@@ -154,6 +154,8 @@ class Walk:
     def _step(self, step: Step) -> bool:
         """Does one step; True when Python must run it first."""
         match step:
+            case IndexStep(op="loom.workers"):
+                self.bind(step.results[0], self.filler.threads)
             case IndexStep():
                 operands = [self.get(s) for s in step.operands]
                 for slot, result in zip(
@@ -314,7 +316,7 @@ class Walk:
         kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
         self.stretch.share(kept)
         self.stretch.escape(kept)
-        table = self.stretch.table(self.filler.kernel_address)
+        table = self.stretch.table(self.filler.kernel_address, self.filler.chunks)
         made = end()
         frames = tuple(
             Frame(f.block, f.pc, tuple(s for s in f.slots if s in live), f.results) for f in self.frames
@@ -333,6 +335,7 @@ class Walk:
             drop=tuple(sorted((_cells(self.env.values()) | _cells(kept)) - _cells(live.values()))),
             keep=list(table.keep.values()),
             checks=table.checks,
+            shared=table.shared,
             end=made,
             state=State(frames, live, self.stretch.cells, self.covered, self.expected),
         )

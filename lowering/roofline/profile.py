@@ -85,11 +85,12 @@ class _TimedHost(HostRunner):
 
 
 class _Clock:
-    """Stands between an engine and its executor for the time of a profile."""
+    """Stands between an engine and its executor for the time of a profile; one thread runs all of it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._executor: Executor = engine.executor
+        self._team_executor = engine.team_executor
         self._host = _TimedHost(engine.host)
         self._times: dict[tuple[int, int], list[float]] = {}
         """By address of the starts of a stretch and number of the record: the least seconds per run."""
@@ -97,6 +98,7 @@ class _Clock:
         self._overhead = min(_timed(lambda: self._executor(0, 0, 0, 0)) for _ in range(100))
         self._forget_instances()
         engine.executor = self.run
+        engine.team_executor = None
         engine.host = self._host
 
     def start_run(self) -> None:
@@ -113,6 +115,7 @@ class _Clock:
 
     def stop(self) -> None:
         self._engine.executor = self._executor
+        self._engine.team_executor = self._team_executor
         self._engine.host = self._host.inner
         self._forget_instances()
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from onnxloom.lowering.plan.memory import address_of, aligned_bytes
 from onnxloom.lowering.plan.node import Node
+from onnxloom.lowering.plan.record import ALL_TASKS, HEADER, KERNEL_TYPE
 
 Executor: TypeAlias = Callable[[int, int, int, int], int]
 """Runs records `begin` to `end` of a table: (table address, starts address, begin, end)."""
@@ -100,9 +101,8 @@ def give_back(node: Node, instance: Instance) -> None:
 
 def python_executor(table: int, starts: int, begin: int, end: int) -> int:
     """Walks the records in Python: for kernels whose native executor is not there."""
-    words = ctypes.sizeof(ctypes.c_int64)
-    kernel_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    word = ctypes.sizeof(ctypes.c_int64)
     for record in range(begin, end):
-        at = table + words * ctypes.c_int64.from_address(starts + words * record).value
-        kernel_type(ctypes.c_int64.from_address(at).value)(at + words)
+        at = table + word * ctypes.c_int64.from_address(starts + word * record).value
+        KERNEL_TYPE(ctypes.c_int64.from_address(at).value)(at + HEADER * word, 0, ALL_TASKS, 0)
     return 0

@@ -13,7 +13,7 @@ import numpy as np
 from onnxloom.errors import InputError, OnnxloomError, caller_level
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Node
-from onnxloom.lowering.plan.program import DYNAMIC, Constants, Program, Slot, Spec
+from onnxloom.lowering.plan.program import DYNAMIC, Constants, KernelWork, Program, Slot, Spec
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
 from onnxloom.lowering.runtime.tree import Engine, observation
@@ -74,6 +74,8 @@ class Artifact:
     """Whether some values have a rank only once the shapes of the inputs are known."""
     overridable: tuple[tuple[str, Spec], ...] = ()
     """Inputs that have a default value in the model, which is a constant here."""
+    works: dict[str, KernelWork] = field(default_factory=dict[str, KernelWork])
+    """Kernels whose tasks threads may share."""
 
 
 class CompiledModel:
@@ -86,10 +88,17 @@ class CompiledModel:
         executor: Executor,
         keep: Any = None,
         after_run: Callable[[CompiledModel], None] | None = None,
+        threads: int = 1,
+        team_executor: Executor | None = None,
     ) -> None:
-        """`keep` is held as long as the model; `after_run` is called once some plan was filled."""
+        """`keep` is held as long as the model; `after_run` is called once some plan was filled.
+
+        `team_executor` runs stretches on `threads` threads.
+        """
         self.artifact = artifact
         self.program = artifact.program
+        self.threads = threads
+        """Threads that run a kernel together at most."""
         self.host_steps = 0
         """Host steps run so far."""
         self.host_counts: Counter[str] = Counter()
@@ -108,7 +117,14 @@ class CompiledModel:
         self._keep = keep
         self._after_run = after_run
         self._engine = Engine(
-            artifact.constants, kernel_address, executor, artifact.memo, on_host=self._on_host
+            artifact.constants,
+            kernel_address,
+            executor,
+            artifact.memo,
+            artifact.works,
+            threads,
+            team_executor,
+            self._on_host,
         )
         self._tree = self._engine.tree(self.program)
         self._roots = self._tree.roots

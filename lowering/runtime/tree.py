@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,15 @@ from onnxloom.lowering.plan.fill import Filler
 from onnxloom.lowering.plan.memo import Memo, identity
 from onnxloom.lowering.plan.memory import aligned_array
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
-from onnxloom.lowering.plan.program import Constants, HostStep, LoopStep, Program, ScanStep, is_array
+from onnxloom.lowering.plan.program import (
+    Constants,
+    HostStep,
+    KernelWork,
+    LoopStep,
+    Program,
+    ScanStep,
+    is_array,
+)
 from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
 from onnxloom.lowering.runtime.instance import LARGE, Executor, give_back, take
@@ -31,6 +39,11 @@ class Engine:
     kernel_address: Callable[[str], int]
     executor: Executor
     memo: Memo
+    works: Mapping[str, KernelWork] = field(default_factory=dict[str, KernelWork])
+    """Kernels whose tasks threads may share."""
+    threads: int = 1
+    team_executor: Executor | None = None
+    """Runs stretches on several threads."""
     on_host: Callable[[str, str], None] = lambda title, reason: None
     """Told of every step that Python runs: its title and why there is no kernel."""
     lock: Any = field(default_factory=threading.RLock)
@@ -67,7 +80,15 @@ class PlanTree:
     def __init__(self, program: Program, engine: Engine) -> None:
         self.program = program
         self.engine = engine
-        self.filler = Filler(program, engine.constants, engine.kernel_address, engine.host.run, engine.memo)
+        self.filler = Filler(
+            program,
+            engine.constants,
+            engine.kernel_address,
+            engine.host.run,
+            engine.memo,
+            engine.works,
+            engine.threads if engine.team_executor is not None else 1,
+        )
         self.roots: Recent[Node] = Recent()
 
     def root(self, key: Any, args: Sequence[Any]) -> Node:
@@ -87,13 +108,14 @@ class PlanTree:
     def run_from(self, node: Node, args: Sequence[Any]) -> list[Any]:
         """Results for arguments whose shapes are those `node` was filled for."""
         cells: dict[int, Any] = dict(enumerate(args))
-        executor = self.engine.executor
+        alone = self.engine.executor
+        together = self.engine.team_executor or alone
         while True:
             for cell, shape, dtype, nbytes in node.allocate:
                 cells[cell] = (
                     np.empty(shape, dtype) if nbytes < LARGE else aligned_array(shape, dtype, nbytes)
                 )
-            instance = take(node, executor)
+            instance = take(node, together if node.shared else alone)
             instance.run(cells)
             failure = instance.failure() if node.checks else None
             give_back(node, instance)

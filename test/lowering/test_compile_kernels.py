@@ -180,7 +180,7 @@ library, executor = load_library(objects, symbols), Executor.from_objects(run_ob
 results = {}
 for name in symbols:
     x, y = np.array([0.3, 0.6]), np.zeros(2)
-    table = np.array([library.address(name), x.ctypes.data, y.ctypes.data, 2], np.int64)
+    table = np.array([library.address(name), 0, 0, x.ctypes.data, y.ctypes.data, 2], np.int64)
     executor.run(table.ctypes.data, np.zeros(1, np.int64).ctypes.data, 0, 1)
     results[name] = y
 foreign = sorted({"numba", "xdsl", "onnx"} & set(sys.modules))
@@ -199,7 +199,7 @@ def test_a_fresh_process_needs_neither_numba_nor_xdsl_and_finds_the_math_library
     kernels.append(elementwise_kernel("powf", ["f64"], "f64", "%r = math.powf %a, %a : f64"))
     library = compile_kernels(kernels)
     stored, result = tmp_path / "stored", tmp_path / "result"
-    content = (library.objects, library.symbols, load_executor().library.objects)
+    content = (library.objects, library.symbols, load_executor().objects)
     stored.write_bytes(pickle.dumps(content))
     subprocess.run([sys.executable, "-c", _LOADER, stored, result], check=True, timeout=120)
     outputs: tuple[dict[str, Any], list[str]] = pickle.loads(result.read_bytes())

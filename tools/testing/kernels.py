@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from xdsl.parser import Parser
 
 from onnxloom.dialects.loom import LOOM
 from onnxloom.dialects.loom.kernel import KernelOp
+from onnxloom.lowering.plan.record import ALL_TASKS, KERNEL_TYPE
 
 
 def parse_kernels(text: str) -> list[KernelOp]:
@@ -61,7 +61,14 @@ def elementwise_kernel(name: str, inputs: Sequence[str], output: str, body: str)
 
 
 def call(address: int, *args: np.ndarray[Any, Any] | int) -> None:
-    """Calls a compiled kernel; arrays are passed by the address of their data."""
+    """Calls a compiled kernel for all its tasks; arrays are passed by the address of their data."""
+    call_tasks(address, args, 0, ALL_TASKS)
+
+
+def call_tasks(
+    address: int, args: Sequence[np.ndarray[Any, Any] | int], begin: int, end: int, worker: int = 0
+) -> None:
+    """Calls a compiled kernel for some of its tasks."""
     words = [arg if isinstance(arg, int) else arg.ctypes.data for arg in args]
     table = np.array(words, np.int64)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)(table.ctypes.data)
+    KERNEL_TYPE(address)(table.ctypes.data, begin, end, worker)

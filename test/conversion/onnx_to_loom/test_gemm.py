@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from onnxloom.dialects.onnx.dtypes import dtype_of_element, tensor_type_of
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.kernel_library import KernelLibrary
+from onnxloom.tools.testing.kernels import call
 
 Array = npt.NDArray[Any]
 AVX2 = Target(vector_bytes=32, vector_registers=16)
@@ -114,9 +114,8 @@ def _run(block: Block, kernels: KernelSet, values: dict[SSAValue, Any]) -> None:
                 LIBRARIES[name] = compile_kernels(list(kernels.used({name})))
             library = LIBRARIES[name]
             buffers = [np.ascontiguousarray(values[v]) for v in op.ins] + [values[v] for v in op.outs]
-            words = [b.ctypes.data for b in buffers] + [values[v] for v in op.sizes]
-            record = np.array(words, np.int64)
-            ctypes.CFUNCTYPE(None, ctypes.c_int64)(library.address(name))(record.ctypes.data)
+            words = [*buffers, *(values[v] for v in op.sizes)]
+            call(library.address(name), *words)
             values.update(zip(op.results, (values[v] for v in op.outs), strict=True))
     for memory, size in guards:
         np.testing.assert_array_equal(memory[size:], np.full(64, 77, memory.dtype))

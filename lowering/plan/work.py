@@ -1,0 +1,75 @@
+"""How are the tasks of a launch shared out? In chunks worth the trouble, many for each thread.
+
+What a kernel does per task is estimated from its sizes: `KernelWork` is straight-line code over them, in
+units of about 25 picoseconds of one core.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+from onnxloom.lowering.plan.program import KernelWork
+
+MIN_LAUNCH = 120_000
+"""Work (3 microseconds) below which a launch stays on one thread."""
+
+MIN_CHUNK = 40_000
+"""Work of a chunk at least: claiming one takes a tenth of it."""
+
+CHUNKS_PER_THREAD = 16
+"""So many, or a thread that is held up makes the others wait."""
+
+MAX_CHUNKS = 1 << 14
+"""The ticket that chunks are claimed with has 16 bits for them."""
+
+
+def _ceildiv(a: int, b: int) -> int:
+    return -(-a // b) if b else 0
+
+
+def _floordiv(a: int, b: int) -> int:
+    return a // b if b else 0
+
+
+def _remainder(a: int, b: int) -> int:
+    return a % b if b else 0
+
+
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divsi": _floordiv,
+    "arith.divui": _floordiv,
+    "arith.floordivsi": _floordiv,
+    "arith.ceildivsi": _ceildiv,
+    "arith.ceildivui": _ceildiv,
+    "arith.remsi": _remainder,
+    "arith.remui": _remainder,
+    "arith.minsi": min,
+    "arith.minui": min,
+    "arith.maxsi": max,
+    "arith.maxui": max,
+}
+"""What an estimate computes with; of the ops of kernels those on indices."""
+
+
+def evaluate(work: KernelWork, sizes: Sequence[int]) -> tuple[int, int]:
+    """Number of tasks, and work in one of them."""
+    values = [*sizes, *work.constants]
+    for name, a, b in work.code:
+        values.append(OPERATIONS[name](values[a], values[b]))
+    return max(0, values[work.tasks]), max(1, values[work.cost])
+
+
+def chunks_of(work: KernelWork | None, sizes: Sequence[int], threads: int) -> tuple[int, int]:
+    """Number of chunks and tasks per chunk; (0, 0) for a launch that stays on one thread."""
+    if work is None or threads < 2:
+        return 0, 0
+    tasks, cost = evaluate(work, sizes)
+    if tasks < 2 or tasks * cost < MIN_LAUNCH:
+        return 0, 0
+    size = max(-(-MIN_CHUNK // cost), -(-tasks // min(MAX_CHUNKS, CHUNKS_PER_THREAD * threads)))
+    chunks = -(-tasks // size)
+    return (chunks, size) if chunks > 1 else (0, 0)
