@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.axis_space import AxisSplitOp, ScaledDimOp, SqueezeDimsOp
+from onnxloom.dialects.loom.broadcast_strides import BroadcastStridesOp
 from onnxloom.dialects.loom.check import CheckOp
 from onnxloom.dialects.loom.conv_space import ConvSpaceOp, ImageSpaceOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
@@ -53,8 +54,9 @@ LOOM = Dialect(
         KernelOp, MicrokernelOp, EndOp, WorkerOp, WorkersOp,
         ProgramOp, ReturnOp, ConstantOp, LaunchOp, CheckOp, ViewOp, PackOp, HostOp,
         IfOp, LoopOp, ScanOp, YieldOp,
-        DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, ReshapeSizesOp,
-        MatmulSpaceOp, MatmulDimsOp, ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, WinogradSpaceOp,
+        DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, BroadcastStridesOp,
+        ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
+        ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, WinogradSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
@@ -68,6 +70,7 @@ __all__ = [
     "AxisSplitOp",
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
+    "BroadcastStridesOp",
     "CheckOp",
     "ConcatSpaceOp",
     "ConstantOp",

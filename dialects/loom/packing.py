@@ -37,6 +37,15 @@ def gemm_panels(source: Array, params: Mapping[str, int]) -> Array:
     return packed
 
 
+def transposed_rows(source: Array, params: Mapping[str, int]) -> Array:
+    """The rows of a tensor as columns: `[R, ...]` -> `[elements of a row, R]`.
+
+    Params: `single`, 1 to store the elements as f32.
+    """
+    dtype = np.float32 if params.get("single", 0) else source.dtype
+    return np.ascontiguousarray(source.reshape(source.shape[0], -1).T, dtype=dtype)
+
+
 def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
     """Recurrence weights as panels per gate, transposed and zero-padded.
 
@@ -113,6 +122,7 @@ def column_sums(source: Array, params: Mapping[str, int]) -> Array:
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "winograd_panels": winograd_panels,
+    "transposed_rows": transposed_rows,
     "pair_words": pair_words,
     "quad_words": quad_words,
     "column_sums": column_sums,
