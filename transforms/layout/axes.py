@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from enum import Enum
 from typing import Final, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -48,6 +50,23 @@ def permuted_type(type_: Attribute, perm: Perm) -> Attribute:
     tensor = cast("TensorType[Attribute]", type_)
     shape = tensor.get_shape()
     return TensorType(tensor.element_type, [shape[axis] for axis in perm], tensor.encoding)
+
+
+class Order(Enum):
+    """In which order the dims come that are left when some are taken out of a channels-last tensor."""
+
+    SAME = "as those of the channels-first tensor"
+    LAST = "channels-last"
+    OTHER = "in an order of its own"
+
+
+def order_without(gone: Collection[int], rank: int) -> Order:
+    """The order of what is left of a channels-last tensor; `gone` are axes of the channels-first one."""
+    kept = [axis for axis in range(rank) if axis not in gone]
+    order = tuple(kept.index(axis) for axis in to_last(rank) if axis in kept)
+    if order == tuple(range(len(kept))):
+        return Order.SAME
+    return Order.LAST if len(kept) in RANKS and order == to_last(len(kept)) else Order.OTHER
 
 
 def permutation(op: Operation) -> Perm | None:

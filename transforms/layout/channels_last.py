@@ -19,10 +19,11 @@ from xdsl.passes import ModulePass
 from onnxloom.dialects.onnx.annotations import is_kept
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.layout.axes import makes_first, makes_last
-from onnxloom.transforms.layout.choice import Candidate, candidates, choose
+from onnxloom.transforms.layout.choice import Candidate, Candidates, candidates, choose
 from onnxloom.transforms.layout.costs import conversion_cost
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.report import Converted, LayoutReport
+from onnxloom.transforms.layout.triple import PRODUCTS
 from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.blocks import blocks_inside_out
 from onnxloom.transforms.rewriting.budget import may_rewrite
@@ -52,11 +53,12 @@ class ChannelsLastPass(ModulePass):
         """Rewrites the chosen ops of a block."""
         found = candidates(graph)
         chosen = choose(graph, found.found)
+        reasons = _reasons_at_border(found, chosen)
         granted = [candidate for candidate in chosen if may_rewrite(self.name, "channels-last", candidate.op)]
         if granted:
             editor = _rewrite(graph.block, granted)
             self.report.converted.append(_summary(graph, granted, editor))
-        self._explain(found.misses, found.found, chosen)
+        self._explain(reasons, found.found, chosen)
 
     def _explain(
         self,
@@ -66,8 +68,7 @@ class ChannelsLastPass(ModulePass):
     ) -> None:
         went = {candidate.op for candidate in chosen}
         for op, miss in misses.items():
-            if op not in found:
-                self.report.decline(op, miss)
+            self.report.decline(op, miss)
         for op, candidate in found.items():
             if op not in went and candidate.follow.saves > 0:
                 gain = candidate.follow.saves / 1e3
@@ -76,15 +77,26 @@ class ChannelsLastPass(ModulePass):
                 )
 
 
+def _reasons_at_border(found: Candidates, chosen: Sequence[Candidate]) -> dict[Operation, Miss]:
+    """Why ops that read or give what a chosen op gives or reads cannot go along, and why products cannot."""
+    values = {value for candidate in chosen for value in (*candidate.follow.reads, *candidate.follow.gives)}
+    return {
+        op: miss
+        for op, miss in found.misses.items()
+        if op not in found.found
+        and (isinstance(op, PRODUCTS) or not values.isdisjoint((*op.operands, *op.results)))
+    }
+
+
 def _rewrite(block: Block, granted: Sequence[Candidate]) -> LayoutEditor:
     editor = LayoutEditor(block)
     wanted = {candidate.op: candidate for candidate in granted}
     for op in list(block.ops):
         candidate = wanted.get(op)
         if candidate is not None:
+            editor.absorb(candidate.follow.absorbs)
             editor.at(op)
             candidate.rule.rewrite(editor, op, candidate.follow)
-            editor.absorb(candidate.follow.absorbs)
         elif not is_kept(op):
             _cancel(editor, op)
     editor.finish()

@@ -66,6 +66,7 @@ def candidates(graph: GraphIndex) -> Candidates:
                 break
     for op in owned:
         result.found.pop(op, None)
+        result.misses.pop(op, None)
     return result
 
 

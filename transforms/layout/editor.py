@@ -36,11 +36,11 @@ class LayoutEditor:
         """Value -> what is to be read instead. Rules know ops by what they read before."""
 
         self._place: Operation | None = None
-        self._replaced: list[Operation] = []
-        """Ops that others stand for, in program order."""
+        self._old: list[Operation] = []
+        """Ops that are replaced, or may lose their last reader: each after those whose results it reads."""
 
-        self._bypassed: list[Operation] = []
-        """Ops that may have lost their last reader."""
+        self._replaced: set[Operation] = set()
+        """Those of them that others stand for."""
 
         self.conversions: list[SSAValue] = []
         """Channels-first values at the border of what is channels-last, one for each conversion."""
@@ -48,11 +48,12 @@ class LayoutEditor:
     def at(self, op: Operation) -> None:
         """Ops made from here on stand in front of `op`, which is replaced."""
         self._place = op
-        self._replaced.append(op)
+        self._old.append(op)
+        self._replaced.add(op)
 
     def absorb(self, ops: Sequence[Operation]) -> None:
-        """What these ops make is not needed any more, unless something else reads it."""
-        self._bypassed.extend(ops)
+        """What these ops make is not needed, unless something else reads it."""
+        self._old.extend(ops)
 
     def has_twin(self, value: SSAValue) -> bool:
         return value in self._twins
@@ -72,7 +73,6 @@ class LayoutEditor:
             assert rank is not None, "only values of known rank have a twin"
             array = known_array(value)
             if array is not None:
-                self._bypassed.append(value.owner)  # pyright: ignore[reportArgumentType] (a constant)
                 twin = self.constant(array.transpose(to_last(rank)))
             else:
                 twin = self.make(onnx.TransposeOp, [value], [last_type(value)], perm=to_last(rank)).transposed
@@ -97,7 +97,6 @@ class LayoutEditor:
         array = known_array(value)
         missing = rank - len(shape)
         if array is not None:
-            self._bypassed.append(value.owner)  # pyright: ignore[reportArgumentType] (a constant)
             full = array.reshape((1,) * missing + array.shape).transpose(to_last(rank))
             leading = next(axis for axis, dim in enumerate(full.shape) if dim != 1)
             return self.constant(full.reshape(full.shape[leading:]))
@@ -176,7 +175,10 @@ class LayoutEditor:
         """Removes what is replaced; what still reads it reads a conversion."""
         for value, fresh in self._renamed.items():
             value.replace_all_uses_with(fresh)
-        for op in reversed(self._replaced):
+        for op in reversed(self._old):
+            if op not in self._replaced:
+                _erase_unread(op)
+                continue
             self._place = op
             for result in op.results:
                 twin = self._twins.get(result)
@@ -189,8 +191,6 @@ class LayoutEditor:
                 self.conversions.append(back)
                 result.replace_all_uses_with(back)
             _erase(op)
-        for op in reversed(self._bypassed):
-            _erase_unread(op)
 
 
 def _erase(op: Operation) -> None:

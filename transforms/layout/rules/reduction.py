@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import bool_attr, int_attr, is_none
-from onnxloom.transforms.layout.axes import layout_rank, moved, to_last
+from onnxloom.transforms.layout.axes import Order, layout_rank, moved, order_without
 from onnxloom.transforms.layout.editor import LayoutEditor, known_array
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
 from onnxloom.transforms.miss import Miss
@@ -41,13 +41,10 @@ class ReductionRule(LayoutRule):
             return Miss("the axes are not constant, or there are none")
         if bool_attr(op, "keepdims"):
             return Follow((data,), (result,))
-        kept = [axis for axis in range(rank) if axis not in axes]
-        order = tuple(kept.index(axis) for axis in to_last(rank) if axis in kept)
-        if order == tuple(range(len(kept))):
-            return Follow((data,), ())
-        if len(kept) >= 3 and order == to_last(len(kept)):
-            return Follow((data,), (result,))
-        return Miss("what remains has an order of its own")
+        order = order_without(axes, rank)
+        if order is Order.OTHER:
+            return Miss("what remains has an order of its own")
+        return Follow((data,), (result,) if order is Order.LAST else ())
 
     def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:
         data, result = op.operands[0], op.results[0]

@@ -1,99 +1,14 @@
-"""Ops between two convolutions follow them channels-last, with the same values; what cannot says why."""
+"""Ops between two convolutions follow them channels-last, with the same values."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from layout_models import AROUND, IMAGE, border, converted, model
 
-from onnxloom.dialects.onnx.text import make_context, parse_module
-from onnxloom.dialects.verify_module import verify_module
-from onnxloom.testing.numerics import assert_preserves_numerics
-from onnxloom.testing.tolerance import EXACT, Tolerance
-from onnxloom.transforms.layout.axes import makes_first, makes_last
-from onnxloom.transforms.layout.channels_last import ChannelsLastPass
-from onnxloom.transforms.layout.report import LayoutReport
-from onnxloom.transforms.layout.triple import is_triple
-from onnxloom.transforms.shape_inference import ShapeInferencePass
+from onnxloom.testing.tolerance import Abs
 
-IMAGE = "tensor<2x4x6x5xf32>"
-"""What is convolved, unless a case says otherwise; large enough to pay with the prices set below."""
-
-
-@pytest.fixture(autouse=True)
-def convolutions_save_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small convolutions pay: cases are small."""
-    from onnxloom.transforms.layout.rules import convolution
-
-    monkeypatch.setattr(convolution, "FLOPS_PER_NANOSECOND", 1e-3)
-
-
-def model(
-    middle: str, made: str = IMAGE, source: str = IMAGE, extra: str = "", channels: int = 4, outputs: str = ""
-) -> str:
-    """A convolution that gives %a, what makes %b of it, and a convolution of %b.
-
-    `made` is the type of %b, which has as many channels as `channels` says; `extra` are further arguments,
-    `outputs` further values that are returned.
-    """
-    spatial = source.count("x") - 2
-    window = "x".join(["1"] * spatial)
-    weights = f"tensor<4x4x{window}xf32>"
-    other = f"tensor<4x{channels}x{window}xf32>"
-    result = "tensor<" + "x".join(["?"] * (spatial + 2)) + "xf32>"
-    return f"""
-func.func @main(%x: {source}{extra}) -> ({result}{", tensor<*xf32>" if outputs else ""}) {{
-  %none = "onnx.NoValue"() {{value}} : () -> none
-  %w = onnx.Constant dense<0.5> : {weights}
-  %v = onnx.Constant dense<-0.25> : {other}
-  %a = "onnx.Conv"(%x, %w, %none) : ({source}, {weights}, none) -> {source}
-  {middle}
-  %y = "onnx.Conv"(%b, %v, %none) : ({made}, {other}, none) -> {result}
-  onnx.Return %y{f", {outputs}" if outputs else ""} : {result}{", tensor<*xf32>" if outputs else ""}
-}}"""
-
-
-def converted(text: str, tolerance: Tolerance = EXACT) -> ModuleOp:
-    """The text after the pass; the values are the same, a second run changes nothing."""
-    module = assert_preserves_numerics(inferred(text), None, run, tolerance)
-    before = str(module)
-    run(module)
-    assert str(module) == before, "a second run changes something"
-    return module
-
-
-def inferred(text: str) -> ModuleOp:
-    module = parse_module(text)
-    ShapeInferencePass().apply(make_context(), module)
-    verify_module(module)
-    return module
-
-
-def run(module: ModuleOp) -> LayoutReport:
-    step = ChannelsLastPass()
-    step.apply(make_context(), module)
-    verify_module(module)
-    return step.report
-
-
-def border(module: ModuleOp) -> list[str]:
-    """The Transposes that are no part of a triple, as `maker -> readers`."""
-    found: list[str] = []
-    for op in module.walk():
-        if op.name != "onnx.Transpose":
-            continue
-        readers = [use.operation for use in op.results[0].uses]
-        maker = op.operands[0].owner
-        if any(is_triple(reader, op.parent) for reader in readers if reader.name == "onnx.Conv"):  # pyright: ignore
-            continue
-        if getattr(maker, "name", "") == "onnx.Conv" and is_triple(maker, op.parent):  # pyright: ignore
-            continue
-        assert makes_first(op) or makes_last(op)
-        found.append(f"{getattr(maker, 'name', 'argument')} -> {', '.join(r.name for r in readers)}")
-    return found
-
-
-AROUND = ["argument -> onnx.Transpose", "onnx.Transpose -> onnx.Return"]
-"""The conversions in front of the first convolution and behind the last one."""
+ORDINARY = {"x": np.random.default_rng(0).standard_normal((2, 4, 6, 5), np.float32)}
 
 
 def followers() -> list[object]:
@@ -221,13 +136,97 @@ def followers() -> list[object]:
             '%m = "onnx.ReduceSum"(%f, %none) {keepdims = 0 : si64} : (tensor<2xf32>, none) -> tensor<f32>\n'
             f'%b = "onnx.Mul"(%a, %m) : ({IMAGE}, tensor<f32>) -> {IMAGE}'
         ),
-    }  # fmt: skip
+        "removed and inserted dims": model(
+            "%k = onnx.Constant dense<[-2]> : tensor<1xi64>\n"
+            '%s = "onnx.Squeeze"(%a, %k) : (tensor<2x4x1x5xf32>, tensor<1xi64>) -> tensor<2x4x5xf32>\n'
+            '%r = "onnx.Relu"(%s) : (tensor<2x4x5xf32>) -> tensor<2x4x5xf32>\n'
+            '%b = "onnx.Unsqueeze"(%r, %k) : (tensor<2x4x5xf32>, tensor<1xi64>) -> tensor<2x4x1x5xf32>',
+            "tensor<2x4x1x5xf32>",
+            "tensor<2x4x1x5xf32>",
+        ),
+        "merged and split places": model(
+            "%k = onnx.Constant dense<[0, 4, 30]> : tensor<3xi64>\n"
+            "%m = onnx.Constant dense<[2, 4, 3, -1]> : tensor<4xi64>\n"
+            f'%s = "onnx.Reshape"(%a, %k) : ({IMAGE}, tensor<3xi64>) -> tensor<2x4x30xf32>\n'
+            '%r = "onnx.Relu"(%s) : (tensor<2x4x30xf32>) -> tensor<2x4x30xf32>\n'
+            '%b = "onnx.Reshape"(%r, %m) : (tensor<2x4x30xf32>, tensor<4xi64>) -> tensor<2x4x3x10xf32>',
+            "tensor<2x4x3x10xf32>",
+        ),
+        "channel shuffle": model(
+            "%k = onnx.Constant dense<[2, 2, 2, 6, 5]> : tensor<5xi64>\n"
+            "%m = onnx.Constant dense<[2, 4, 6, 5]> : tensor<4xi64>\n"
+            f'%s = "onnx.Reshape"(%a, %k) : ({IMAGE}, tensor<5xi64>) -> tensor<2x2x2x6x5xf32>\n'
+            '%r = "onnx.Transpose"(%s) {perm = [0 : si64, 2 : si64, 1 : si64, 3 : si64, 4 : si64]}'
+            " : (tensor<2x2x2x6x5xf32>) -> tensor<2x2x2x6x5xf32>\n"
+            f'%b = "onnx.Reshape"(%r, %m) : (tensor<2x2x2x6x5xf32>, tensor<4xi64>) -> {IMAGE}'
+        ),
+        "rows of images": model(
+            "%k = onnx.Constant dense<[3]> : tensor<1xi64>\n"
+            f'%s = "onnx.ReduceSum"(%a, %k) {{keepdims = 0 : si64}} : ({IMAGE}, tensor<1xi64>)'
+            " -> tensor<2x4x6xf32>\n"
+            '%b = "onnx.Unsqueeze"(%s, %k) : (tensor<2x4x6xf32>, tensor<1xi64>) -> tensor<2x4x6x1xf32>',
+            "tensor<2x4x6x1xf32>",
+        ),
+        "pool": model(
+            f'%b, %i = "onnx.MaxPool"(%a) {{kernel_shape = [2 : si64, 2 : si64]}} : ({IMAGE})'
+            " -> (tensor<2x4x5x4xf32>, none)",
+            "tensor<2x4x5x4xf32>",
+        ),
+        "mean pool": model(
+            f'%b = "onnx.AveragePool"(%a) {{kernel_shape = [2 : si64, 2 : si64]}} : ({IMAGE})'
+            " -> tensor<2x4x5x4xf32>",
+            "tensor<2x4x5x4xf32>",
+        ),
+        "one spatial dim": model(
+            '%b = "onnx.Relu"(%a) : (tensor<2x4x9xf32>) -> tensor<2x4x9xf32>',
+            "tensor<2x4x9xf32>",
+            "tensor<2x4x9xf32>",
+        ),
+        "three spatial dims": model(
+            '%b = "onnx.Relu"(%a) : (tensor<1x4x2x3x4xf32>) -> tensor<1x4x2x3x4xf32>',
+            "tensor<1x4x2x3x4xf32>",
+            "tensor<1x4x2x3x4xf32>",
+        ),
+    }
     return [pytest.param(text, id=name) for name, text in cases.items()]
 
 
 @pytest.mark.parametrize("text", followers())
 def test_what_stands_between_follows(text: str):
     assert border(converted(text)) == AROUND
+
+
+def test_an_operand_of_lower_rank_that_is_not_constant_is_transposed():
+    text = model(
+        f'%b = "onnx.Add"(%a, %s) : ({IMAGE}, tensor<4x1x1xf32>) -> {IMAGE}', extra=", %s: tensor<4x1x1xf32>"
+    )
+    assert border(converted(text)) == [AROUND[0], "onnx.Unsqueeze -> onnx.Add", AROUND[1]]
+
+
+def test_the_mean_of_all_places_is_that_of_two_axes():
+    text = model(
+        f'%b = "onnx.GlobalAveragePool"(%a) : ({IMAGE}) -> tensor<2x4x1x1xf32>', "tensor<2x4x1x1xf32>"
+    )
+    module = converted(text, Abs(1e-5), ORDINARY)
+    assert "onnx.ReduceMean" in str(module)
+    assert border(module) == AROUND
+
+
+def test_a_normalization_is_a_product_and_a_sum():
+    parameters = "\n".join(
+        f"%{name} = onnx.Constant dense<[{values}]> : tensor<4xf32>"
+        for name, values in (
+            ("s", "1.0, 2.0, 3.0, 4.0"), ("h", "5.0, 6.0, 7.0, 8.0"),
+            ("m", "-1.0, 1.0, 0.5, 0.25"), ("q", "1.0, 4.0, 9.0, 0.25"),
+        )
+    )  # fmt: skip
+    normalize = (
+        f'%b, %o, %p = "onnx.BatchNormalization"(%a, %s, %h, %m, %q) : ({IMAGE}, tensor<4xf32>,'
+        f" tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> ({IMAGE}, none, none)"
+    )
+    module = converted(model(f"{parameters}\n{normalize}"), Abs(1e-5), ORDINARY)
+    assert "onnx.BatchNormalization" not in str(module)
+    assert border(module) == AROUND
 
 
 def test_dims_need_not_be_known():

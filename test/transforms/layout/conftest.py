@@ -1,0 +1,12 @@
+"""Convolutions of the cases in this folder are small, and pay nevertheless."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def convolutions_save_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    from onnxloom.transforms.layout.rules import convolution
+
+    monkeypatch.setattr(convolution, "FLOPS_PER_NANOSECOND", 1e-3)

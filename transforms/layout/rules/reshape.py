@@ -1,0 +1,91 @@
+"""Reshape and Flatten that leave images and channels alone, or all of whose input is one place.
+
+    Reshape([N,C,H,W] -> [N,C,H*W])   ->   Reshape([N,H,W,C] -> [N,H*W,C])
+    Reshape([N,C,1,1] -> any shape)   ->   Reshape([N,1,1,C] -> any shape)
+
+The dims asked for are numbers, but for the number of images and one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from xdsl.ir import Operation
+
+from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.access import bool_attr, int_attr
+from onnxloom.transforms.fusion.spaces import shape_of
+from onnxloom.transforms.layout.axes import last_type, layout_rank, to_last
+from onnxloom.transforms.layout.editor import LayoutEditor
+from onnxloom.transforms.layout.rule import Follow, LayoutRule
+from onnxloom.transforms.miss import Miss
+from onnxloom.transforms.rewriting.graph_index import GraphIndex
+
+
+class MergedPlacesRule(LayoutRule):
+    """A Reshape of the spatial dims."""
+
+    ops: ClassVar[tuple[type[Operation], ...]] = (onnx.ReshapeOp,)
+
+    def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
+        assert isinstance(op, onnx.ReshapeOp)
+        if layout_rank(op.data) is None or layout_rank(op.reshaped) is None:
+            return Miss("the input or the result is no tensor of rank 3 to 5")
+        if not all(graph.same_dim(op.data, axis, op.reshaped, axis) for axis in (0, 1)):
+            return Miss("images and channels do not stay what they are")
+        if _sizes_after_images(op.reshaped) is None:
+            return Miss("more than one dim of the result is not known")
+        return Follow((op.data,), (op.reshaped,))
+
+    def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:
+        assert isinstance(op, onnx.ReshapeOp)
+        sizes = _sizes_after_images(op.reshaped)
+        assert sizes is not None
+        order = to_last(len(sizes) + 1)[1:]
+        shape = editor.constant(np.array([0, *(sizes[axis - 1] for axis in order)], np.int64))
+        types = [last_type(op.reshaped)]
+        fresh = editor.make(onnx.ReshapeOp, [editor.last(op.data), shape], types, name_from=op)
+        editor.give(op.reshaped, fresh.reshaped)
+
+
+class SinglePlaceRule(LayoutRule):
+    """A Reshape or Flatten of a tensor whose spatial dims are 1: its elements lie alike in both orders."""
+
+    ops: ClassVar[tuple[type[Operation], ...]] = (onnx.ReshapeOp, onnx.FlattenOp)
+
+    def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
+        shape = shape_of(op.operands[0])
+        if shape is None or layout_rank(op.operands[0]) is None:
+            return Miss("the input is no tensor of rank 3 to 5")
+        if any(dim != 1 for dim in shape[2:]):
+            return Miss("images and channels do not stay what they are, and there is more than one place")
+        if isinstance(op, onnx.FlattenOp) and int_attr(op, "axis") not in (0, 1, len(shape), 1 - len(shape)):
+            return Miss("it parts the channels from the images")
+        if isinstance(op, onnx.ReshapeOp) and _copies_dims(graph, op):
+            return Miss("dims of its input are asked for by their place")
+        return Follow((op.operands[0],), ())
+
+    def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:
+        operands = [editor.last(op.operands[0]), *op.operands[1:]]
+        fresh = editor.like(op, operands, [op.results[0].type])
+        editor.replace(op.results[0], fresh.results[0])
+
+
+def _sizes_after_images(value: object) -> Sequence[int] | None:
+    """The dims but the first, at most one of them -1 for what is not known; None when more are not."""
+    shape = shape_of(value)  # pyright: ignore[reportArgumentType]
+    assert shape is not None
+    if sum(dim < 0 for dim in shape[1:]) > 1 or 0 in shape[1:]:
+        return None
+    return shape[1:]
+
+
+def _copies_dims(graph: GraphIndex, op: onnx.ReshapeOp) -> bool:
+    """Whether a 0 behind the first place may ask for a dim of the input."""
+    sizes = graph.constant_ints(op.shape)
+    return not bool_attr(op, "allowzero") and (sizes is None or 0 in sizes[1:])
+
+
+RULES = (MergedPlacesRule(), SinglePlaceRule())
