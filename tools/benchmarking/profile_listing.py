@@ -79,12 +79,20 @@ def profile_lines(inspected: Inspected, feeds: Mapping[str, Any], machine: Machi
 
     profile = profile_model(inspected.model, feeds)
     ops = profiled_ops(inspected, profile, machine)
-    calls, total = sum(op.calls for op in ops), profile.kernel_seconds
+    calls = sum(op.calls for op in ops)
     yield machine_line(machine)
     yield (
-        f"profile: {micros(profile.run_seconds)} us per run; {micros(total)} us in {calls} kernel "
-        f"call{'' if calls == 1 else 's'}, at least {micros(_limit(ops))} us by the limits"
+        f"profile: {micros(profile.run_seconds)} us per run; {micros(profile.kernel_seconds)} us in {calls} "
+        f"kernel call{'' if calls == 1 else 's'}, at least {micros(_limit(ops))} us by the limits"
     )
+    yield from profile_table(ops)
+    for title, seconds in sorted(profile.host.items(), key=lambda item: -item[1]):
+        yield f"  in Python: {micros(seconds)} us {title}"
+
+
+def profile_table(ops: Sequence[ProfiledOp]) -> Iterator[str]:
+    """The first SHOWN of `ops`, and what the rest takes together."""
+    total = sum(op.seconds for op in ops)
     shown, rest = ops[:SHOWN], ops[SHOWN:]
     if shown:
         yield from aligned([_HEAD, *(_row(op, total) for op in shown)], (8, 9))
@@ -92,11 +100,9 @@ def profile_lines(inspected: Inspected, feeds: Mapping[str, Any], machine: Machi
         spent = sum(op.seconds for op in rest)
         calls = sum(op.calls for op in rest)
         yield f"  {calls} more calls: {micros(spent)} us, at least {micros(_limit(rest))} us"
-    for title, seconds in sorted(profile.host.items(), key=lambda item: -item[1]):
-        yield f"  in Python: {micros(seconds)} us {title}"
 
 
-def _limit(ops: list[ProfiledOp]) -> float:
+def _limit(ops: Sequence[ProfiledOp]) -> float:
     return sum(op.limit * op.calls for op in ops)
 
 
