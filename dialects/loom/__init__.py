@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from onnxloom.dialects.loom.axis_space import AxisSplitOp, ScaledDimOp, SqueezeDimsOp
 from onnxloom.dialects.loom.broadcast_strides import BroadcastStridesOp
+from onnxloom.dialects.loom.channels_last_space import ChannelsLastSpaceOp
 from onnxloom.dialects.loom.check import CheckOp
 from onnxloom.dialects.loom.conv_space import ConvSpaceOp, ImageSpaceOp
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp, MicrokernelOp
@@ -56,7 +57,7 @@ LOOM = Dialect(
         IfOp, LoopOp, ScanOp, YieldOp,
         DimOp, DimsEqualOp, ExtractOp, BroadcastSpaceOp, BroadcastDimsOp, BroadcastStridesOp,
         ReshapeSizesOp, MatmulSpaceOp, MatmulDimsOp,
-        ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, WinogradSpaceOp,
+        ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, ChannelsLastSpaceOp, WinogradSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
         AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
@@ -71,6 +72,7 @@ __all__ = [
     "BroadcastDimsOp",
     "BroadcastSpaceOp",
     "BroadcastStridesOp",
+    "ChannelsLastSpaceOp",
     "CheckOp",
     "ConcatSpaceOp",
     "ConstantOp",

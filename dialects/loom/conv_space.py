@@ -140,6 +140,8 @@ class WindowOp(PlanTimeOp):
 
 
 def window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr]:
+    """A window as the properties of a `WindowOp`."""
+
     """A window as properties of a `WindowOp`."""
 
     def ints(values: Shape) -> ArrayAttr[IntegerAttr]:

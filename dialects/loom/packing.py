@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,6 +45,21 @@ def transposed_rows(source: Array, params: Mapping[str, int]) -> Array:
     """
     dtype = np.float32 if params.get("single", 0) else source.dtype
     return np.ascontiguousarray(source.reshape(source.shape[0], -1).T, dtype=dtype)
+
+
+def conv_panels(source: Array, params: Mapping[str, int]) -> Array:
+    """Weights of a convolution as column panels of output channels, the taps of a column channel by channel.
+
+    `[M, C, *kernel]` -> `[group, panels, taps * C, columns]`, zero-padded, flat, then `zeros` zeros. Params:
+    `columns`, the panel width; `group`; `zeros`; `single`, 1 to store the elements as f32.
+    """
+    group = params["group"]
+    by_tap = np.moveaxis(source, 1, -1)
+    matrix = by_tap.reshape(group, source.shape[0] // group, math.prod(source.shape[1:]))
+    panels = gemm_panels(
+        matrix, {"columns": params["columns"], "transposed": 1, "single": params.get("single", 0)}
+    )
+    return np.concatenate([panels.reshape(-1), np.zeros(params["zeros"], panels.dtype)])
 
 
 def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
@@ -123,6 +139,7 @@ PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "winograd_panels": winograd_panels,
     "transposed_rows": transposed_rows,
+    "conv_panels": conv_panels,
     "pair_words": pair_words,
     "quad_words": quad_words,
     "column_sums": column_sums,

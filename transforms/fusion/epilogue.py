@@ -174,6 +174,19 @@ def _core_in(kind: type[EpilogueFusion], body: Body) -> Core | Miss:
     return core
 
 
+def only_reader(value: SSAValue) -> Operation | None:
+    """The one op that reads a value, None if there are more or none."""
+    readers = [use.operation for use in value.uses]
+    return readers[0] if len(readers) == 1 else None
+
+
+def _is_between_transposes(op: Operation) -> bool:
+    """Whether an op reads the result of a Transpose and is read by one alone."""
+    return isinstance(op.operands[0].owner, onnx.TransposeOp) and isinstance(
+        only_reader(op.results[0]), onnx.TransposeOp
+    )
+
+
 def unfit_factors(op: Operation, least_rank: int) -> Miss | None:
     """Why the first two operands and the result of a product are nothing a kernel multiplies."""
     for factor in op.operands[:2]:
@@ -226,7 +239,7 @@ class _Walk:
 
     def note_owner(self, chain: Chain, op: Operation) -> None:
         """Follows the elementwise ops on later products."""
-        if isinstance(op, PRODUCERS):
+        if isinstance(op, PRODUCERS) or self._ends_product(chain, op):
             self.owners[op] = op
         elif self.owners and scalar_semantics(op) is not None:
             owner = self._owner(chain, op)
@@ -265,6 +278,13 @@ class _Walk:
             if owner is not None and self._same_shape(op.results[0], owner.results[0]):
                 return owner
         return None
+
+    def _ends_product(self, chain: Chain, op: Operation) -> bool:
+        """Whether a later product in another layout ends with this Transpose, and may take an epilogue."""
+        if not isinstance(op, onnx.TransposeOp):
+            return False
+        inner = producer_in(chain.block, op.operands[0])
+        return inner is not None and inner in self.owners and _is_between_transposes(inner)
 
     def _same_shape(self, value: SSAValue, other: SSAValue) -> bool:
         shape = shape_of(value)

@@ -54,3 +54,16 @@ def test_integer_weights_lose_their_zero_point() -> None:
 def test_a_layout_that_does_not_exist_is_named() -> None:
     with pytest.raises(OnnxloomError, match="'nothing'"):
         pack("nothing", np.zeros(3, np.float32), {})
+
+
+def test_weights_of_a_convolution_go_channel_by_channel() -> None:
+    source = np.arange(1, 6 * 2 * 3 * 2 + 1, dtype=np.float32).reshape(6, 2, 3, 2)
+    packed = pack("conv_panels", source, {"columns": 2, "group": 2, "zeros": 5})
+    panels = packed[:-5].reshape(2, 2, 3, 2, 2, 2)
+    np.testing.assert_array_equal(packed[-5:], 0)
+    for group in range(2):
+        for column in range(4):
+            want = source[group * 3 + column] if column < 3 else np.zeros((2, 3, 2), np.float32)
+            np.testing.assert_array_equal(
+                panels[group, column // 2, ..., column % 2], np.moveaxis(want, 0, -1)
+            )

@@ -60,15 +60,8 @@ class ConvEpilogueFusion(EpilogueFusion):
         image, weights, result = (
             spaces.input(value) for value in (*product.operands[:2], product.results[0])
         )
-        shape = shape_of(product.results[0])
-        assert image is not None and weights is not None and result is not None and shape is not None
-        points: list[Axis] = []
-        for axis in reversed(range(2, len(shape))):
-            index = len(shape) - 1 - axis
-            # A dim that only the sizes tell stands for itself.
-            kept = shape[axis] == DYNAMIC_INDEX and _keeps_size(product, axis - 2)
-            points.append(image[index] if kept else result[index])
-        return (*points, weights[-1], image[-1])
+        assert image is not None and weights is not None and result is not None
+        return (*point_axes(product, image[:-2], result[:-2]), weights[-1], image[-1])
 
     @classmethod
     def addend_reads(cls, product: Operation) -> Sequence[Read]:
@@ -85,6 +78,17 @@ class ConvEpilogueFusion(EpilogueFusion):
         if any(d == 1 and full != 1 for d, full in zip(own, points, strict=True)) and set(own) != {1}:
             return "an operand that broadcasts along some spatial dims only"
         return None
+
+
+def point_axes(product: Operation, image: Sequence[Axis], result: Sequence[Axis]) -> list[Axis]:
+    """The spatial axes of a convolution, given those of its input and of its result, last one first."""
+    points: list[Axis] = []
+    for axis, (own, made) in enumerate(zip(image, result, strict=True)):
+        index = len(image) - 1 - axis
+        # A dim that only the sizes tell stands for itself.
+        kept = (shape_of(product.results[0]) or ())[2 + index] == DYNAMIC_INDEX
+        points.append(own if kept and _keeps_size(product, index) else made)
+    return points
 
 
 def _is_explicit(op: Operation) -> bool:

@@ -1,0 +1,62 @@
+"""The tuned form of a convolution tile, its reference loops and numpy agree, also at edges and outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute
+
+from onnxloom.conversion.onnx_to_loom.channels_last.conv_tile_op import TileArgs, conv_tile_op
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.dialects.loom.target import GemmTile
+from onnxloom.lowering.compile_kernels import compile_kernels
+from onnxloom.lowering.emit_python import compile_python
+from onnxloom.tools.testing.kernels import call
+
+TILES = [GemmTile(8, 3, 4), GemmTile(4, 3, 8), GemmTile(8, 2, 16)]
+TAPS = 3
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize(("element", "dtype"), [(f32, np.float32), (f64, np.float64)])
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_tuned_form_and_reference(element: Attribute, dtype: Any, tile: GemmTile, depth: int) -> None:
+    kernel = KernelBody("tile", [element, i64, element], [element], 2)
+    n = kernel.index
+    width, zeros_at = tile.columns + 3, 5 + TAPS * depth * (tile.columns + 3)
+    image, table, weights = kernel.ins
+    args = TileArgs(
+        image, table, weights, kernel.outs[0],
+        n(2), n(1), n(tile.rows + 1), n(5), n(width), n(zeros_at), n(3), n(width),
+        n(TAPS), n(depth), kernel.sizes[0], kernel.sizes[1], n(0), n(1),
+    )  # fmt: skip
+    kernel.builder.insert(conv_tile_op(tile, element, args))
+    op = kernel.end()
+    library, reference = compile_kernels([op], cache=None), compile_python(op)
+    rng = np.random.default_rng(0)
+    data = rng.integers(-4, 5, 2 + 20 + depth).astype(dtype)
+    table_of = rng.integers(0, 20, (TAPS, tile.rows + 1))
+    table_of[0, 2], table_of[1] = -1, -1
+    table_data = np.concatenate([[0], table_of.reshape(-1)])
+    weights_data = np.zeros(zeros_at + depth + width, dtype)
+    weights_data[5:zeros_at] = rng.integers(-4, 5, zeros_at - 5)
+    matrix = weights_data[5:zeros_at].reshape(TAPS, depth, width)
+    for rows in range(1, tile.rows + 1):
+        for columns in (1, tile.lanes, tile.columns - 1, tile.columns):
+            want = np.full(3 + tile.rows * width, -1, dtype)
+            lines = want[3:].reshape(tile.rows, width)
+            for row in range(rows):
+                sums = np.zeros(columns, dtype)
+                for tap in range(TAPS):
+                    at = table_of[tap, row] + 2
+                    if at >= 2:
+                        sums += data[at : at + depth] @ matrix[tap, :, :columns]
+                lines[row, :columns] = sums
+            tuned, plain = np.full_like(want, -1), np.full_like(want, -1)
+            call(library.address("tile"), data, table_data, weights_data, tuned, rows, columns)
+            reference(data, table_data, weights_data, plain, rows, columns)
+            np.testing.assert_array_equal(tuned, want)
+            np.testing.assert_array_equal(plain, want)
