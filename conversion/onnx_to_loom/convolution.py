@@ -103,14 +103,13 @@ def build_tap_product(
         loom.ConvSpaceOp(conv.source, conv.weights, conv.others, window, conv.group)
     ).results
     depth = space[4]
-    panel_type = TensorType(ranked(image.type, "operand").element_type, [DYNAMIC_INDEX])
     panel_size = builder.insert(
         arith.AddiOp(builder.multiply([depth, builder.index(_row_width(shape))]), builder.index(SLACK))
     ).results[0]
     batch, channels = builder.dim(conv.source, 0), builder.dim(conv.weights, 0)
     outs = [
         builder.empty(result_type, [batch, channels, *sizes.outputs]),
-        builder.empty(panel_type, [panel_size]),
+        builder.private(ranked(image.type, "operand").element_type, panel_size),
     ]
     ins = [weights, image, *conv.others]
     kernel = KernelBody(
@@ -189,6 +188,8 @@ def build_pointwise(builder: KernelBuilder, name: str, conv: Convolution) -> SSA
 class _Panel:
     """The result columns of one panel, and sizes of image and result."""
 
+    start: Scalar
+    """Where the panel is in its buffer."""
     first_row: Scalar
     last_row: Scalar
     column: Scalar
@@ -206,6 +207,8 @@ class _Panel:
 class _Taps:
     """Column panels gathered from a padded image; taps go channel by channel, as the weights do."""
 
+    prepared = False
+
     def __init__(self, window: Window):
         self.window = window
 
@@ -219,9 +222,11 @@ class _Taps:
         strides = [next(extra) for _ in range(window.rank - 1)]
         first_row = _floor(k, column, width)
         last_row = _floor(k, k.add(column, k.sub(count, k.index(1))), width)
-        panel = _Panel(first_row, last_row, column, count, width, leading, strides, next(extra))
+        line = k.index(_row_width(loops.shape))
+        start = k.private(k.add(k.mul(loops.k, line), k.index(SLACK)))
+        panel = _Panel(start, first_row, last_row, column, count, width, leading, strides, next(extra))
         self._pieces(loops, panel, base, plane)
-        return [Source(k.outs[1], k.index(0), k.index(_row_width(loops.shape)))]
+        return [Source(k.outs[1], start, line)]
 
     def _pieces(self, loops: ProductLoops, panel: _Panel, base: Scalar, plane: Scalar) -> None:
         """Copies the panel piece by piece, one per result row, in whole vectors.
@@ -236,7 +241,7 @@ class _Taps:
             start = s.maximum(k.sub(panel.column, row_at), k.index(0))
             stop = s.minimum(k.sub(k.add(panel.column, panel.count), row_at), panel.width)
             source = k.add(k.add(base, self._row_offset(k, row, panel)), start)
-            target = k.sub(k.add(row_at, start), panel.column)
+            target = k.add(panel.start, k.sub(k.add(row_at, start), panel.column))
             with k.loop(s.emit(arith.CeilDivSIOp(k.sub(stop, start), lanes))) as v:
                 at = k.mul(v, lanes)
                 with k.loop(_floor(k, loops.k, k.index(taps))) as channel:

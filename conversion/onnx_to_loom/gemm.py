@@ -102,8 +102,8 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
     else:
         panels = _PackedOnTheFly()
         depth = space[rank + 2]
-        scratch = TensorType(ranked(lhs.type, "operand").element_type, [DYNAMIC_INDEX])
-        outs.append(builder.empty(scratch, [builder.multiply([depth, builder.index(shape.columns)])]))
+        size = builder.multiply([depth, builder.index(shape.columns)])
+        outs.append(builder.private(ranked(lhs.type, "operand").element_type, size))
         out_types.append(element)
     ins = [lhs, rhs, *others]
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], out_types, len(space))
@@ -162,6 +162,8 @@ def _column_stride(builder: KernelBuilder, product: Product, other: SSAValue) ->
 class _Packed:
     """A right operand in `gemm_panels` layout."""
 
+    prepared = True
+
     def panel(
         self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
     ) -> Sequence[Source]:
@@ -176,6 +178,8 @@ class _Packed:
 class _InPlace:
     """Any right operand, read where it is."""
 
+    prepared = True
+
     def panel(
         self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
     ) -> Sequence[Source]:
@@ -189,6 +193,8 @@ class _PackedOnTheFly:
     Read in place if no element changes, its rows are contiguous and full, and it is read only a few times.
     """
 
+    prepared = False
+
     def panel(
         self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
     ) -> Sequence[Source]:
@@ -196,10 +202,10 @@ class _PackedOnTheFly:
         assert loops.shape.tile is not None
         width = k.index(loops.shape.columns)
         start = k.add(base, k.mul(column, loops.b_n))
-        panel = k.outs[1]
-        if loops.rhs.type != panel.type:
+        panel = Matrix(k.outs[1], k.private(k.mul(loops.k, width)), width)
+        if loops.rhs.type != panel.buffer.type:
             self._fill(loops, start, panel, count)
-            return [Source(panel, k.index(0), width)]
+            return [Source(panel.buffer, panel.offset, width)]
         few = s.cmp("le", loops.m, k.index(DIRECT_TILES * loops.shape.tile.rows))
         whole = s.and_(s.cmp("eq", loops.b_n, k.index(1)), s.cmp("eq", count, width))
         direct = s.and_(few, whole)
@@ -207,38 +213,41 @@ class _PackedOnTheFly:
             self._fill(loops, start, panel, count)
         return [
             Source(loops.rhs, start, loops.b_k, condition=direct),
-            Source(panel, k.index(0), width),
+            Source(panel.buffer, panel.offset, width),
         ]
 
-    def _fill(self, loops: ProductLoops, start: Scalar, panel: SSAValue, count: Scalar) -> None:
+    def _fill(self, loops: ProductLoops, start: Scalar, panel: Matrix, count: Scalar) -> None:
         """Copies a panel, zeros beyond its columns; contiguous full rows in whole vectors."""
         k, s = loops.kernel, loops.kernel.scalars
         width = k.index(loops.shape.columns)
         whole = s.and_(s.cmp("eq", loops.b_n, k.index(1)), s.cmp("eq", count, width))
         with k.branch(whole) as (fast, general):
             with k.inside(fast), k.loop(loops.k) as row:
-                source, target = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
+                source = k.add(start, k.mul(row, loops.b_k))
+                target = k.add(panel.offset, k.mul(row, width))
                 with k.loop(width, parallel=True) as j:
-                    k.store(s.widen(k.load(loops.rhs, k.add(source, j))), panel, k.add(target, j))
+                    k.store(s.widen(k.load(loops.rhs, k.add(source, j))), panel.buffer, k.add(target, j))
             with k.inside(general):
                 self._fill_any(loops, start, panel, count)
 
-    def _fill_any(self, loops: ProductLoops, start: Scalar, panel: SSAValue, count: Scalar) -> None:
+    def _fill_any(self, loops: ProductLoops, start: Scalar, panel: Matrix, count: Scalar) -> None:
         """Copies a panel: of a transposed operand by tiles, else element by element; zeros at its end."""
         k, s = loops.kernel, loops.kernel.scalars
         width = k.index(loops.shape.columns)
         by_columns = s.cmp("eq", loops.b_k, k.index(1))
-        lanes = loops.shape.tile.lanes if loops.shape.tile and loops.rhs.type == panel.type else None
+        lanes = loops.shape.tile.lanes if loops.shape.tile and loops.rhs.type == panel.buffer.type else None
         with k.branch(by_columns) as (transposed, other):
             if lanes is not None:
                 with k.inside(transposed):
-                    source, target = Matrix(loops.rhs, start, loops.b_n), Matrix(panel, k.index(0), width)
-                    write_transposed(k, source, target, count, loops.k, lanes)
+                    source = Matrix(loops.rhs, start, loops.b_n)
+                    write_transposed(k, source, panel, count, loops.k, lanes)
             for block in (other,) if lanes is not None else (transposed, other):
                 with k.inside(block), k.loop(loops.k) as row:
-                    source_at, target_at = k.add(start, k.mul(row, loops.b_k)), k.mul(row, width)
+                    source_at = k.add(start, k.mul(row, loops.b_k))
+                    target_at = k.add(panel.offset, k.mul(row, width))
                     with k.loop(count, parallel=True) as j:
                         value = s.widen(k.load(loops.rhs, k.add(source_at, k.mul(j, loops.b_n))))
-                        k.store(value, panel, k.add(target_at, j))
+                        k.store(value, panel.buffer, k.add(target_at, j))
         with k.loop(loops.k) as row, k.loop(width, start=count, parallel=True) as j:
-            k.store(s.const(0.0, loops.shape.element), panel, k.add(k.mul(row, width), j))
+            at = k.add(panel.offset, k.add(k.mul(row, width), j))
+            k.store(s.const(0.0, loops.shape.element), panel.buffer, at)

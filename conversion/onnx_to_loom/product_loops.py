@@ -31,6 +31,15 @@ Epilogue: TypeAlias = Callable[[Scalars, Scalar, Sequence[Scalar]], Scalar]
 """(scalars, element of the product in the type it is accumulated in, one element per operand) -> element
 of the result, in its storage type."""
 
+ENOUGH_TASKS = 32
+"""Fewer panels than this are cut along the rows too."""
+
+MIN_TILES = 4
+"""Row tiles in a task at least."""
+
+MIN_TILES_PER_PANEL = 16
+"""The same where each task prepares its panel."""
+
 ROW_COLUMNS = 64
 """Panel width of the types without a tuned tile."""
 
@@ -52,6 +61,9 @@ class Source:
 
 class Panels(Protocol):
     """How the column panels of the right operand come about."""
+
+    prepared: bool
+    """Whether panels are there already, so that many tasks may ask for the same one."""
 
     def panel(
         self, loops: ProductLoops, base: Scalar, index: Scalar, column: Scalar, count: Scalar
@@ -143,43 +155,59 @@ class ProductLoops:
         if not shape.is_direct:
             rows = 1 if tile is None else tile.rows
             self.scratch = self.kernel.scratch(self.sum_type, rows * shape.columns)
-        self._batches(0, [self.kernel.index(0) for _ in self.lines])
-
-    def _batches(self, depth: int, bases: list[Scalar]) -> None:
         k = self.kernel
-        if depth == self.shape.rank:
-            self._panels(bases)
-            return
-        with k.loop(self.batch[depth]) as i:
-            steps = [k.mul(i, line[depth]) for line in self.lines]
-            self._batches(depth + 1, [k.add(b, s) for b, s in zip(bases, steps, strict=True)])
-
-    def _panels(self, bases: list[Scalar]) -> None:
-        k = self.kernel
-        width = k.index(self.shape.columns)
-        with k.loop(self._ceil(self.n, width)) as index:
+        width = k.index(shape.columns)
+        height = 1 if tile is None else tile.rows
+        units = self._ceil(self.m, k.index(height))
+        panels = self._ceil(self.n, width)
+        blocks, per_block = self._row_blocks(panels, units)
+        with k.task_nest(*self.batch, panels, blocks) as (*batch, index, block):
+            bases = [k.index(0) for _ in self.lines]
+            for depth, i in enumerate(batch):
+                bases = [
+                    k.add(base, k.mul(i, line[depth])) for base, line in zip(bases, self.lines, strict=True)
+                ]
             column = k.mul(index, width)
             count = k.scalars.minimum(width, k.sub(self.n, column))
+            first = k.mul(block, per_block)
+            last = k.scalars.minimum(k.add(first, per_block), units)
             sources = self.panels.panel(self, bases[1], index, column, count)
-            if self.shape.tile is None:
+            if tile is None:
                 (source,) = sources
-                self._row_sums(source, bases, column, count)
+                self._row_sums(source, bases, (column, count), (first, last))
             else:
-                self._tiles(self.shape.tile, sources, bases, column, count)
+                self._tiles(tile, sources, bases, (column, count), (first, last))
+
+    def _row_blocks(self, panels: Scalar, units: Scalar) -> tuple[Scalar, Scalar]:
+        """How the row tiles of a panel are cut, so that there are tasks enough: blocks, tiles in each.
+
+        Blocks are no smaller than what preparing the panel for each of them is worth.
+        """
+        k, s = self.kernel, self.kernel.scalars
+        least = k.index(MIN_TILES if self.panels.prepared else MIN_TILES_PER_PANEL)
+        tasks = panels
+        for size in self.batch:
+            tasks = k.mul(tasks, size)
+        one = k.index(1)
+        wanted = self._ceil(k.index(ENOUGH_TASKS), s.maximum(tasks, one))
+        blocks = s.maximum(s.minimum(wanted, self._ceil(units, least)), one)
+        per_block = s.maximum(self._ceil(units, blocks), one)
+        return self._ceil(units, per_block), per_block
 
     def _tiles(
         self,
         tile: GemmTile,
         sources: Sequence[Source],
         bases: list[Scalar],
-        column: Scalar,
-        count: Scalar,
+        columns: tuple[Scalar, Scalar],
+        tiles: tuple[Scalar, Scalar],
     ) -> None:
-        """All row tiles of a panel."""
+        """The row tiles of a panel in the range `tiles`; `columns` are the first one and how many."""
         k = self.kernel
+        column, count = columns
         height = k.index(tile.rows)
-        tiles = self._ceil(self.m, height)
-        with k.loop(tiles) as i:
+        all_tiles = self._ceil(self.m, height)
+        with k.loop(tiles[1], start=tiles[0]) as i:
             row = k.mul(i, height)
             rows = k.scalars.minimum(height, k.sub(self.m, row))
             at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
@@ -187,7 +215,7 @@ class ProductLoops:
                 target = (self.result, k.add(at[2], column), self.lines[2][-1])
             else:
                 target = (self.scratch, k.index(0), k.index(self.shape.columns))
-            later = self._later(sources[-1], i, tiles)
+            later = self._later(sources[-1], i, all_tiles)
             self._from_first(tile, sources, at[0], target, rows, count, later)
             if not self.shape.is_direct:
                 self._epilogue(at, column, rows, count)
@@ -229,12 +257,19 @@ class ProductLoops:
             gemm_tile_op(tile, self.shape.element, args, self.shape.parts, self.shape.signed_left)
         )
 
-    def _row_sums(self, source: Source, bases: list[Scalar], column: Scalar, count: Scalar) -> None:
+    def _row_sums(
+        self,
+        source: Source,
+        bases: list[Scalar],
+        columns: tuple[Scalar, Scalar],
+        rows: tuple[Scalar, Scalar],
+    ) -> None:
         """One row of the panel at a time: scratch[j] += a[k] * b[k, j]."""
+        column, count = columns
         k, s = self.kernel, self.kernel.scalars
         zero = s.const(0, self.sum_type)
         by_column = k.index(1) if source.column_stride is None else source.column_stride
-        with k.loop(self.m) as row:
+        with k.loop(rows[1], start=rows[0]) as row:
             at = [k.add(base, k.mul(row, line[-1])) for base, line in zip(bases, self.lines, strict=True)]
             with k.loop(count, parallel=True) as j:
                 k.store(zero, self.scratch, j)
