@@ -22,27 +22,33 @@ IMAGE: Final = "tensor<2x4x6x5xf32>"
 
 
 def model(
-    middle: str, made: str = IMAGE, source: str = IMAGE, extra: str = "", channels: int = 4, outputs: str = ""
+    middle: str,
+    made: str = IMAGE,
+    source: str = IMAGE,
+    extra: str = "",
+    channels: int = 4,
+    output: tuple[str, str] = ("", ""),
 ) -> str:
     """A convolution that gives %a, what makes %b of it, and a convolution of %b.
 
     `made` is the type of %b, which has as many channels as `channels` says; `extra` are further arguments,
-    `outputs` further values that are returned.
+    `output` a further value that is returned, and its type.
     """
     spatial = source.count("x") - 2
     window = "x".join(["1"] * spatial)
     weights = f"tensor<4x4x{window}xf32>"
     other = f"tensor<4x{channels}x{window}xf32>"
     result = "tensor<" + "x".join(["?"] * (spatial + 2)) + "xf32>"
+    more, more_types = (f", {text}" if text else "" for text in output)
     return f"""
-func.func @main(%x: {source}{extra}) -> ({result}{", tensor<*xf32>" if outputs else ""}) {{
+func.func @main(%x: {source}{extra}) -> ({result}{more_types}) {{
   %none = "onnx.NoValue"() {{value}} : () -> none
   %w = onnx.Constant dense<0.5> : {weights}
   %v = onnx.Constant dense<-0.25> : {other}
   %a = "onnx.Conv"(%x, %w, %none) : ({source}, {weights}, none) -> {source}
   {middle}
   %y = "onnx.Conv"(%b, %v, %none) : ({made}, {other}, none) -> {result}
-  onnx.Return %y{f", {outputs}" if outputs else ""} : {result}{", tensor<*xf32>" if outputs else ""}
+  onnx.Return %y{more} : {result}{more_types}
 }}"""
 
 

@@ -8,11 +8,10 @@ The dims asked for are numbers, but for the number of images and one more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import bool_attr, int_attr
@@ -35,16 +34,15 @@ class MergedPlacesRule(LayoutRule):
             return Miss("the input or the result is no tensor of rank 3 to 5")
         if not all(graph.same_dim(op.data, axis, op.reshaped, axis) for axis in (0, 1)):
             return Miss("images and channels do not stay what they are")
-        if _sizes_after_images(op.reshaped) is None:
-            return Miss("more than one dim of the result is not known")
+        if not _are_known(graph, op):
+            return Miss("dims of the result are not known, more than the shape's -1 stands for")
         return Follow((op.data,), (op.reshaped,))
 
     def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:
         assert isinstance(op, onnx.ReshapeOp)
-        sizes = _sizes_after_images(op.reshaped)
-        assert sizes is not None
-        order = to_last(len(sizes) + 1)[1:]
-        shape = editor.constant(np.array([0, *(sizes[axis - 1] for axis in order)], np.int64))
+        sizes = _dims(op.reshaped)
+        asked = [0, *(max(sizes[axis], -1) for axis in to_last(len(sizes))[1:])]
+        shape = editor.constant(np.array(asked, np.int64))
         types = [last_type(op.reshaped)]
         fresh = editor.make(onnx.ReshapeOp, [editor.last(op.data), shape], types, name_from=op)
         editor.give(op.reshaped, fresh.reshaped)
@@ -73,13 +71,19 @@ class SinglePlaceRule(LayoutRule):
         editor.replace(op.results[0], fresh.results[0])
 
 
-def _sizes_after_images(value: object) -> Sequence[int] | None:
-    """The dims but the first, at most one of them -1 for what is not known; None when more are not."""
-    shape = shape_of(value)  # pyright: ignore[reportArgumentType]
+def _are_known(graph: GraphIndex, op: onnx.ReshapeOp) -> bool:
+    """Whether the dims behind the images are numbers, but for one that a constant shape leaves open.
+
+    Where it is not the model that does so, an empty tensor may have a shape that -1 cannot stand for.
+    """
+    unknown = sum(dim < 0 for dim in _dims(op.reshaped)[1:])
+    return 0 not in _dims(op.reshaped)[1:] and unknown <= graph.is_constant(op.shape)
+
+
+def _dims(value: SSAValue) -> tuple[int, ...]:
+    shape = shape_of(value)
     assert shape is not None
-    if sum(dim < 0 for dim in shape[1:]) > 1 or 0 in shape[1:]:
-        return None
-    return shape[1:]
+    return shape
 
 
 def _copies_dims(graph: GraphIndex, op: onnx.ReshapeOp) -> bool:
