@@ -17,6 +17,8 @@ from onnxloom.dialects.onnx import FusedOp
 from onnxloom.dialects.onnx.semantics import ScalarSemantics, element_type, scalar_semantics
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, storage_type
 
+QUANTIZATION = (onnx.QuantizeLinearOp, onnx.DequantizeLinearOp)
+
 
 @dataclass(frozen=True)
 class BodyOperands:
@@ -55,7 +57,13 @@ def body_operands(
     where an op has no scalar semantics.
     """
     reads = _reads(ops, made, addends or {})
-    numbers = {tensor: array for tensor in reads if (array := _number(program[tensor])) is not None}
+    # The parameters of quantization differ from layer to layer: as operands they let layers share a kernel.
+    loaded = {v for op in ops if isinstance(op, QUANTIZATION) for v in op.operands[1:]}
+    numbers = {
+        tensor: array
+        for tensor in reads
+        if tensor not in loaded and (array := _number(program[tensor])) is not None
+    }
     if keep_one and len(numbers) == len(reads):
         numbers = {}
     tensors = [tensor for tensor in reads if tensor not in numbers]

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.conv_forms import conv_form
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, ranked, shape_of
+from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand, conv_form
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.pair_words import (
@@ -27,6 +28,7 @@ from onnxloom.conversion.onnx_to_loom.pair_words import (
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
 from onnxloom.conversion.onnx_to_loom.quad_words import convolution_quads, quad_factors
 from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
+from onnxloom.conversion.onnx_to_loom.transposing import transposed
 from onnxloom.dialects.onnx.semantics.conversion import float_to_int
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned, storage_type
 
@@ -39,11 +41,20 @@ def build_integer_product(
     result_type: Attribute,
     others: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,
+    bias: SSAValue | None = None,
+    trans_rhs: bool = False,
 ) -> SSAValue:
-    """`(lhs - zero) @ (rhs - zero)` in 32 bits, then the epilogue. Raises Declined."""
-    quads = quad_factors(builder, lhs, rhs)
+    """`(lhs - zero) @ (rhs - zero) + bias` in 32 bits, then the epilogue.
+
+    `bias` is a constant with a number per column. Raises Declined.
+    """
+    quads = quad_factors(builder, lhs, rhs, bias, trans_rhs)
     if quads is None:
+        if trans_rhs:
+            rhs = replace(rhs, value=transposed(builder, rhs.value, [1, 0]))
         words = left_words(builder, lhs), right_words(builder, rhs)
+        if bias is not None:
+            others, epilogue = [bias, *others], first_added(epilogue)
         return build_gemm(builder, name, Product(*words, result_type, others, epilogue, parts=2))
     count = len(quads.others)
 
@@ -53,7 +64,18 @@ def build_integer_product(
 
     every = [*quads.others, *others]
     follows = corrected if every else epilogue
-    return build_gemm(builder, name, Product(quads.lhs, quads.rhs, result_type, every, follows, parts=4))
+    product = Product(quads.lhs, quads.rhs, result_type, every, follows, trans_rhs=trans_rhs, parts=4)
+    return build_gemm(builder, name, product)
+
+
+def first_added(epilogue: Epilogue | None) -> Epilogue:
+    """The epilogue after the first operand is added."""
+
+    def corrected(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        value = s.add(value, operands[0])
+        return value if epilogue is None else epilogue(s, value, operands[1:])
+
+    return corrected
 
 
 def build_integer_convolution(
@@ -62,35 +84,42 @@ def build_integer_convolution(
     op: Operation,
     image: Factor,
     weights: Factor,
+    result_type: Attribute,
     others: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,
+    bias: SSAValue | None = None,
 ) -> SSAValue:
-    """A convolution of numbers minus their zero points in 32 bits, then the epilogue. Raises Declined."""
-    form = conv_form(op, builder, image.value, weights.value).with_epilogue(others, epilogue)
+    """A convolution of numbers minus their zero points, plus bias, in 32 bits, then the epilogue.
+
+    `bias` is a vector with a number per output channel. Raises Declined.
+    """
+    form = conv_form(op, builder, image.value, weights.value)
+    form = replace(form, result_type=result_type)
+    spatial = form.window.rank
     if image.zero is not None and any(d != 1 for d in shape_of(image.zero)):
         raise Declined("the image of a convolution has several zero points")
+    known = None if bias is None else program_constant(bias)
+    quads = None
+    if form.group == 1 or shape_of(weights.value)[1] != 1:
+        quads = convolution_quads(builder, image, weights, form.group)
+    if quads is not None and (bias is None or known is not None):
+        addend = quads.addend if known is None else known + (0 if quads.addend is None else quads.addend)
+        bias = None if addend is None else builder.constant(addend.astype(np.int32))
+    elif quads is not None and quads.addend is not None:
+        others = [channel_operand(builder, builder.constant(quads.addend), spatial), *others]
+        epilogue = first_added(epilogue)
+    if bias is not None:
+        others, epilogue = [channel_operand(builder, bias, spatial), *others], first_added(epilogue)
+    form = form.with_epilogue(others, epilogue)
+    if quads is not None:
+        form = replace(form, source=quads.source, weights=quads.weights, parts=4, border=quads.border)
+        return build_convolution(builder, name, form)
     if form.group > 1 and shape_of(weights.value)[1] == 1:
         source, kernel = plain_words(builder, image, False), plain_words(builder, weights, True)
         return build_convolution(builder, name, replace(form, source=source, weights=kernel))
-    quads = convolution_quads(builder, image, weights, form.group)
-    if quads is not None:
-        if quads.surplus is not None:
-            form = form.with_epilogue([quads.surplus, *others], _less_first(epilogue))
-        form = replace(form, source=quads.source, weights=quads.weights, parts=4, border=quads.border)
-        return build_convolution(builder, name, form)
     depth = builder.dim(weights.value, 1)
     source, kernel = image_words(builder, image, form.group, depth), weight_words(builder, weights)
     return build_convolution(builder, name, replace(form, source=source, weights=kernel, parts=2))
-
-
-def _less_first(epilogue: Epilogue | None) -> Epilogue:
-    """The epilogue after the first operand is subtracted."""
-
-    def corrected(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
-        value = s.sub(value, operands[0])
-        return value if epilogue is None else epilogue(s, value, operands[1:])
-
-    return corrected
 
 
 def one_number(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:
@@ -120,8 +149,17 @@ def check_scales(scales: Sequence[SSAValue]) -> None:
             raise Declined(f"scales of type {element} have no kernel")
 
 
-def requantized(s: Scalars, total: Scalar, scale: Scalar, zero: Scalar, target: Attribute) -> Scalar:
+def requantized(
+    s: Scalars,
+    total: Scalar,
+    scale: Scalar,
+    zero: Scalar | None,
+    target: Attribute,
+    non_negative: bool = False,
+) -> Scalar:
     """A 32-bit sum times `scale`, rounded half to even, plus the zero point, saturated to `target`.
+
+    With `non_negative` what is below 0 becomes 0 before the zero point is added.
 
     Raises:
         Declined: the target has no 8 bits.
@@ -131,8 +169,11 @@ def requantized(s: Scalars, total: Scalar, scale: Scalar, zero: Scalar, target: 
         raise Declined(f"there is no requantization to {target}")
     unsigned = is_unsigned(target)
     low, high = (0, 255) if unsigned else (-128, 127)
-    scaled = s.mul(s.int_to_float(total, f32, unsigned=False), scale)
-    level = s.add(s.unary(xmath.RoundEvenOp, scaled), s.int_to_float(zero, f32, unsigned))
+    level = s.unary(xmath.RoundEvenOp, s.mul(s.int_to_float(total, f32, unsigned=False), scale))
+    if non_negative:
+        level = s.maximum(level, s.const(0, f32))
+    if zero is not None:
+        level = s.add(level, s.int_to_float(zero, f32, unsigned))
     # NaN becomes the lowest value and not an undefined conversion.
     lowest, highest = s.const(low, f32), s.const(high, f32)
     level = s.select(s.cmp("gt", level, lowest), level, lowest)

@@ -18,7 +18,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, index_value, program_constant, shape_of
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    index_value,
+    is_plan_known,
+    program_constant,
+    shape_of,
+)
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.pair_words import Array, Factor, wide, zero_points
 from onnxloom.dialects import loom
@@ -35,32 +41,32 @@ class Quads:
     lhs: SSAValue
     rhs: SSAValue
     others: Sequence[SSAValue]
-    """Operands of the correction: zero points of the left factor, column sums; zero points of the right
-    factor, row sums."""
+    """Operands of the correction: a number per column that is added; the zero points of the left factor where
+    they are not known, and column sums; zero points of the right factor, and row sums."""
     factor: Factor
     """The left factor."""
-    left_zero: int | None
-    """Zero point of the left factor, None where it is loaded."""
+    has_addend: bool
     has_columns: bool
     has_rows: bool
 
     def correct(self, s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
-        """The sum of products of numbers minus their zero points."""
+        """The sum of products of numbers minus their zero points, and the bias."""
         loaded = iter(operands)
+        if self.has_addend:
+            value = s.add(value, next(loaded))
         if self.has_columns:
-            if self.left_zero is None:
-                zero = wide(s, next(loaded), self.factor)
-                zero = zero if self.factor.unsigned else s.add(zero, s.const(FLIP, i32))
-            else:
-                zero = s.const(self.left_zero, i32)
+            zero = wide(s, next(loaded), self.factor)
+            zero = zero if self.factor.unsigned else s.add(zero, s.const(FLIP, i32))
             value = s.sub(value, s.mul(zero, next(loaded)))
         if self.has_rows:
             value = s.sub(value, s.mul(next(loaded), next(loaded)))
         return value
 
 
-def quad_factors(builder: KernelBuilder, lhs: Factor, rhs: Factor) -> Quads | None:
-    """Two matrices as words, None where pairs must do.
+def quad_factors(
+    builder: KernelBuilder, lhs: Factor, rhs: Factor, bias: SSAValue | None = None, trans_rhs: bool = False
+) -> Quads | None:
+    """Two matrices as words, None where pairs must do; `bias` is a constant with a number per column.
 
     Raises:
         Declined: a factor has no known rank or no 8 bits.
@@ -80,16 +86,21 @@ def quad_factors(builder: KernelBuilder, lhs: Factor, rhs: Factor) -> Quads | No
     if left_zero is None and zero_operand is None:
         return None
     moved = right_zero - (FLIP if rhs.unsigned else 0)
-    has_columns, has_rows = left_zero != 0, bool(moved.any())
+    has_rows = bool(moved.any())
     words, row_sums = _left_quads(builder, lhs, has_rows)
-    others: list[SSAValue] = []
-    if has_columns:
-        others += [
-            v for v in (zero_operand, _column_sums(builder, rhs, weights, right_zero)) if v is not None
-        ]
+    matrix = np.swapaxes(weights, -1, -2) if trans_rhs else weights
+    addend = None if bias is None else program_constant(bias)
+    assert bias is None or addend is not None
+    if left_zero:
+        sums = _column_sums(matrix, right_zero) * np.int32(-left_zero)
+        addend = sums if addend is None else sums + addend
+    others: list[SSAValue] = [] if addend is None else [builder.constant(addend.astype(np.int32))]
+    if zero_operand is not None:
+        others += [zero_operand, builder.constant(_column_sums(matrix, right_zero))]
     if row_sums is not None:
         others += [builder.constant(moved.astype(np.int32)), row_sums]
-    return Quads(words, _right_quads(builder, rhs, weights), others, lhs, left_zero, has_columns, has_rows)
+    quads = _right_quads(builder, rhs, weights, -1 if trans_rhs else -2)
+    return Quads(words, quads, others, lhs, addend is not None, zero_operand is not None, has_rows)
 
 
 @dataclass(frozen=True)
@@ -100,8 +111,8 @@ class ConvolutionQuads:
     weights: SSAValue
     border: int
     """The word of zero points."""
-    surplus: SSAValue | None
-    """What the sums of each output channel are too large by."""
+    addend: Array | None
+    """What is missing in the sums of each output channel, None if nothing."""
 
 
 def convolution_quads(
@@ -123,11 +134,10 @@ def convolution_quads(
     params: dict[str, Attribute] = {"axis": IntegerAttr(1, i64), "flip": IntegerAttr(0, i64)}
     type_ = TensorType(i32, [rows, -(-depth // 4), *taps])
     words = builder.insert(loom.PackOp(weights.value, "quad_words", params, type_)).results[0]
-    surplus = None
+    addend = None
     if zero:
-        sums = array.sum(axis=tuple(range(1, array.ndim)), dtype=np.int32) * np.int32(zero)
-        surplus = builder.constant(sums.reshape(rows, *[1] * len(taps)))
-    return ConvolutionQuads(_image_quads(builder, image, group, depth), words, zero * 0x01010101, surplus)
+        addend = array.sum(axis=tuple(range(1, array.ndim)), dtype=np.int32) * np.int32(-zero)
+    return ConvolutionQuads(_image_quads(builder, image, group, depth), words, zero * 0x01010101, addend)
 
 
 def _image_quads(builder: KernelBuilder, image: Factor, group: int, depth: int) -> SSAValue:
@@ -167,31 +177,34 @@ def _by_row(builder: KernelBuilder, zero: SSAValue | None) -> SSAValue | None:
     return builder.view(zero, [builder.index(shape[0]), builder.index(1)])
 
 
-def _right_quads(builder: KernelBuilder, rhs: Factor, weights: Array) -> SSAValue:
+def _right_quads(builder: KernelBuilder, rhs: Factor, weights: Array, axis: int) -> SSAValue:
     shape = list(weights.shape)
-    shape[-2] = -(-shape[-2] // 4)
+    shape[axis] = -(-shape[axis] // 4)
     params: dict[str, Attribute] = {
-        "axis": IntegerAttr(-2, i64),
+        "axis": IntegerAttr(axis, i64),
         "flip": IntegerAttr(FLIP if rhs.unsigned else 0, i64),
     }
     return builder.insert(loom.PackOp(rhs.value, "quad_words", params, TensorType(i32, shape))).results[0]
 
 
-def _column_sums(builder: KernelBuilder, rhs: Factor, weights: Array, zeros: Array) -> SSAValue:
-    *batch, depth, columns = weights.shape
-    if (zeros == zeros.flat[0]).all():
-        params: dict[str, Attribute] = {"zero": IntegerAttr(int(zeros.flat[0]), i64)}
-        type_ = TensorType(i32, [*batch, 1, columns])
-        return builder.insert(loom.PackOp(rhs.value, "column_sums", params, type_)).results[0]
-    sums = weights.sum(axis=-2, keepdims=True, dtype=np.int32) - (zeros * depth).astype(np.int32)
-    return builder.constant(sums)
+def _column_sums(weights: Array, zeros: Array) -> Array:
+    """Sums along the rows of `[..., K, N]` minus zero points: `[..., 1, N]`."""
+    sums = weights.sum(axis=-2, keepdims=True, dtype=np.int32)
+    return sums - (zeros * weights.shape[-2]).astype(np.int32)
 
 
 def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[SSAValue, SSAValue | None]:
     """`[..., M, K]` as `[..., M, ceil(K / 4)]`, and the sum of the bytes of each row if wanted.
 
-    What fills up the last word of a row is multiplied by a right factor of zeros.
+    Rows of whole words are read where they are. What fills up the last word of a row is multiplied by a right
+    factor of zeros.
     """
+    if lhs.unsigned and not with_sums and not is_plan_known(lhs.value):
+        depth = shape_of(lhs.value)[-1]
+        if depth % 4 == 0 and depth != DYNAMIC_INDEX:
+            *leading, _ = builder.dims(lhs.value)
+            type_ = TensorType(i32, [*shape_of(lhs.value)[:-1], depth // 4])
+            return builder.view(lhs.value, [*leading, builder.index(depth // 4)], type_), None
     *leading, depth = builder.dims(lhs.value)
     words = _quarter(builder, depth)
     dims = [[*leading, words], [*leading, builder.index(1)]][: 1 + with_sums]

@@ -109,6 +109,21 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
         raise NotImplementedError
 
     @classmethod
+    def unfit_member(cls, op: Operation) -> Miss | None:
+        """Why an op that could be in the epilogue is better left outside."""
+        return None
+
+    @classmethod
+    def is_end(cls, op: Operation) -> bool:
+        """Whether a chain may end with this op."""
+        return True
+
+    @classmethod
+    def producers_taken(cls, op: Operation, chain: Chain) -> Sequence[Operation]:
+        """Ops that only `op` reads and that join along with it."""
+        return ()
+
+    @classmethod
     def addend_reads(cls, product: Operation) -> Sequence[Read]:
         """What the product itself adds to its sums, as the epilogue reads it."""
         return ()
@@ -128,6 +143,8 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
         # Not only the longest: a dim that cannot be proven equal may come in with a late op.
         legal = [step for step in chain.steps if step.open_values == 1 and step.op_count > 1]
         for step in reversed(legal):
+            if not cls.is_end(chain.ops[step.op_count - 1]):
+                continue
             match = walk.match(cls, step, chain)
             if isinstance(match, Match):
                 return match
@@ -137,7 +154,7 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
     def verify(self, body: Body) -> Miss | None:
         if len(body.ops) != self.op_count:
             return Miss(f"the body has {len(body.ops)} ops; expected {self.op_count}")
-        core = _core_in(type(self), body)
+        core = core_in(type(self), body)
         if isinstance(core, Miss):
             return core
         product, epilogue = core.product, body.ops[len(core.ops) :]
@@ -159,7 +176,7 @@ class EpilogueFusion(FusionOpKindHelper, abstract=True):
         return proofs if isinstance(proofs, Miss) else None
 
 
-def _core_in(kind: type[EpilogueFusion], body: Body) -> Core | Miss:
+def core_in(kind: type[EpilogueFusion], body: Body) -> Core | Miss:
     """The core a body begins with."""
     product = next((op for op in body.ops if isinstance(op, kind.anchors)), body.ops[0])
     problem = kind.unfit_product(product)
@@ -247,28 +264,30 @@ class _Walk:
                 self.owners[op] = owner
 
     def join(self, chain: Chain, op: Operation) -> list[Operation] | Miss:
-        made = {result for member in chain.ops for result in member.results}
-        problem = _unfit_op(self.kind, self.product, op, made)
-        if problem is not None:
-            return problem
-        if not self._same_shape(op.results[0], self.output):
+        taken = [*self.kind.producers_taken(op, chain), op]
+        made = {result for member in (*chain.ops, *taken) for result in member.results}
+        for member in taken:
+            problem = _unfit_op(self.kind, self.product, member, made) or self.kind.unfit_member(member)
+            if problem is not None:
+                return problem
+        if not all(self._same_shape(member.results[0], self.output) for member in taken):
             return Miss(f"the result of {op.name} is not proven to have the shape of the product")
         owner = self._owner(chain, op)
         if owner is not None:
             return Miss(f"{owner.name}, which comes later, may take {op.name} into its own epilogue")
-        for operand in op.operands:
+        for operand in (operand for member in taken for operand in member.operands):
             if operand not in made and not is_none(operand) and chain.is_late(operand):
                 return Miss(f"an input of {op.name} is made after the chain has been read outside")
         reason = why_not_aligned(
-            [*chain.ops[len(self.core.ops) :], op], [self.output], self.kind.addend_reads(self.product)
+            [*chain.ops[len(self.core.ops) :], *taken], [self.output], self.kind.addend_reads(self.product)
         )
         if reason is not None:
             return Miss(reason)
-        if len(chain) + 1 > self.kind.max_op_count:
+        if len(chain) + len(taken) > self.kind.max_op_count:
             return Miss(f"the chain has {len(chain)} ops already")
-        if chain.input_count_with([op]) > MAX_INPUTS:
+        if chain.input_count_with(taken) > MAX_INPUTS:
             return Miss(f"{op.name} would give the kernel more than {MAX_INPUTS} inputs")
-        return [op]
+        return taken
 
     def _owner(self, chain: Chain, op: Operation) -> Operation | None:
         """The later product in whose epilogue `op` may lie: one of the shape of its result."""

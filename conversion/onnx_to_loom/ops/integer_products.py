@@ -40,7 +40,7 @@ def lower_matmul_integer(op: Operation, inputs: Inputs, builder: KernelBuilder) 
 def lower_conv_integer(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
     """The sums of products as 32-bit integers."""
     image, weights = _factors(inputs)
-    return [build_integer_convolution(builder, "conv_integer", op, image, weights)]
+    return [build_integer_convolution(builder, "conv_integer", op, image, weights, op.results[0].type)]
 
 
 @lowering(onnx.QLinearMatMulOp)
@@ -84,14 +84,15 @@ def lower_qlinear_conv(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
         one_number(builder, y_scale, "the scale of the result"),
         one_number(builder, y_zero, "the zero point of the result"),
     ]
-    if bias is not None:
-        others.append(channel_operand(builder, bias, spatial))
 
     def epilogue(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
-        image, weights, result, zero, *added = operands
-        for addend in added:
-            value = s.add(value, addend)
+        image, weights, result, zero = operands
         return requantized(s, value, s.divf(s.mul(image, weights), result), zero, target)
 
     image, weights = Factor(x, x_zero), Factor(w, w_zero)
-    return [build_integer_convolution(builder, "qlinear_conv", op, image, weights, others, epilogue)]
+    result_type = op.results[0].type
+    return [
+        build_integer_convolution(
+            builder, "qlinear_conv", op, image, weights, result_type, others, epilogue, bias
+        )
+    ]

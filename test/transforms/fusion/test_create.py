@@ -180,7 +180,11 @@ def test_the_report_is_the_same_from_run_to_run_and_names_file_and_line():
 
 def test_every_decline_has_reason_file_and_line():
     report = run(module_of([unary("a", "Sin", "x"), binary("m", "MatMul", "a", "x")], "m"))
-    assert [d.kind for d in report.declines] == ["onnx.elementwise", "onnx.matmul_epilogue"]
+    assert [d.kind for d in report.declines] == [
+        "onnx.elementwise",
+        "onnx.quantized_chain",
+        "onnx.matmul_epilogue",
+    ]
     for decline in report.declines:
         assert decline.reason.text and decline.reason.file.endswith(".py") and decline.reason.line > 0
     assert "MatMul" in report.declines[0].reason.text

@@ -37,20 +37,9 @@ class ConvEpilogueFusion(EpilogueFusion):
         problem = unfit_factors(op, least_rank=3)
         if problem is not None:
             return problem
-        image, weights, result = (shape_of(v) or () for v in (*op.operands[:2], op.results[0]))
-        if not len(image) == len(weights) == len(result):
-            return Miss("input, weights and result of a convolution differ in rank")
-        spatial = len(image) - 2
-        if spatial > MAX_SPATIAL:
-            return Miss(f"a convolution over {spatial} spatial dims has no kernel")
-        if DYNAMIC_INDEX in weights[2:]:
-            return Miss("the dims of the convolution window are not known")
-        for name, count in (("strides", spatial), ("dilations", spatial), ("pads", 2 * spatial)):
-            given = ints_attr(op, name)
-            if given and len(given) != count:
-                return Miss(f"{name} of a convolution has {len(given)} entries; expected {count}")
-        if _is_explicit(op) and any(pad < 0 for pad in ints_attr(op, "pads") or ()):
-            return Miss("negative pads of a convolution have no kernel")
+        problem = unfit_window(op)
+        if problem is not None:
+            return problem
         if any(len(shape_of(read.value) or ()) != 1 for read in cls.addend_reads(op)):
             return Miss("the bias of a convolution is no vector")
         return None
@@ -78,6 +67,25 @@ class ConvEpilogueFusion(EpilogueFusion):
         if any(d == 1 and full != 1 for d, full in zip(own, points, strict=True)) and set(own) != {1}:
             return "an operand that broadcasts along some spatial dims only"
         return None
+
+
+def unfit_window(op: Operation) -> Miss | None:
+    """Why a convolution slides over its input as no kernel does."""
+    image, weights, result = (shape_of(v) or () for v in (*op.operands[:2], op.results[0]))
+    if not len(image) == len(weights) == len(result):
+        return Miss("input, weights and result of a convolution differ in rank")
+    spatial = len(image) - 2
+    if spatial > MAX_SPATIAL:
+        return Miss(f"a convolution over {spatial} spatial dims has no kernel")
+    if DYNAMIC_INDEX in weights[2:]:
+        return Miss("the dims of the convolution window are not known")
+    for name, count in (("strides", spatial), ("dilations", spatial), ("pads", 2 * spatial)):
+        given = ints_attr(op, name)
+        if given and len(given) != count:
+            return Miss(f"{name} of a convolution has {len(given)} entries; expected {count}")
+    if _is_explicit(op) and any(pad < 0 for pad in ints_attr(op, "pads") or ()):
+        return Miss("negative pads of a convolution have no kernel")
+    return None
 
 
 def point_axes(product: Operation, image: Sequence[Axis], result: Sequence[Axis]) -> list[Axis]:

@@ -7,9 +7,10 @@ Batches of the factors broadcast against each other; the last dims of an operand
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
@@ -32,16 +33,21 @@ class MatMulEpilogueFusion(EpilogueFusion):
 
     @classmethod
     def product_space(cls, product: Operation, spaces: Spaces) -> Space:
-        left, right = (spaces.input(factor) for factor in product.operands[:2])
-        assert left is not None and right is not None
-        if isinstance(product, onnx.GemmOp):
-            rows = left[0] if int_attr(product, "transA") else left[1]
-            columns = right[1] if int_attr(product, "transB") else right[0]
-            return (columns, rows)
-        batch = broadcast([left[2:], right[2:]])
-        assert batch is not None
-        return (right[0], left[1], *batch)
+        return matmul_space(product, product.operands[:2], spaces)
 
     @classmethod
     def unfit_operand(cls, product: Operation, read: Read) -> str | None:
         return "a vector along an axis that is not the last" if read.trailing else None
+
+
+def matmul_space(product: Operation, factors: Sequence[SSAValue], spaces: Spaces) -> Space:
+    """The space of the result of a matrix product; `factors` have the dims of its first operands."""
+    left, right = (spaces.input(factor) for factor in factors)
+    assert left is not None and right is not None
+    if isinstance(product, onnx.GemmOp):
+        rows = left[0] if int_attr(product, "transA") else left[1]
+        columns = right[1] if int_attr(product, "transB") else right[0]
+        return (columns, rows)
+    batch = broadcast([left[2:], right[2:]])
+    assert batch is not None
+    return (right[0], left[1], *batch)
