@@ -29,6 +29,7 @@ from onnxloom.transforms.layout.channels_last import ChannelsLastPass
 from onnxloom.transforms.ordering.reorder_for_memory import ReorderForMemoryPass
 from onnxloom.transforms.pass_manager.fixed_point import FixedPointPass
 from onnxloom.transforms.pass_manager.pass_text import passes_text
+from onnxloom.transforms.private_dequantize import PrivateDequantizePass
 from onnxloom.transforms.rewriting.cleanup.cleanup_pass import CleanupPass
 from onnxloom.transforms.rewriting.pattern import Numerics, Stage
 from onnxloom.transforms.rewriting.registry import current_patterns
@@ -137,6 +138,7 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
     if level >= 2:
         yield rewrite(Stage.BEFORE_FUSION)
         yield from folding
+        yield PrivateDequantizePass()
         if options.channels_last and not options.fusion.disable_fused_op:
             # Directly before fusion: its Transposes are alike, and each belongs to one op.
             yield ChannelsLastPass(options.opset)

@@ -143,8 +143,8 @@ def _is_one(value: SSAValue) -> bool:
     return shape is not None and all(dim == 1 for dim in shape)
 
 
-def _is_one_or_none(value: SSAValue | None) -> bool:
-    return value is None or is_none(value) or _is_one(value)
+def _is_one_or_none(value: SSAValue) -> bool:
+    return is_none(value) or _is_one(value)
 
 
 def _column_axis(product: Operation) -> int:
@@ -156,9 +156,8 @@ def _column_axis(product: Operation) -> int:
     return len(shape_of(product.operands[1]) or ()) - 1
 
 
-def _lies_along(op: onnx.DequantizeLinearOp, value: SSAValue | None, axis: int) -> bool:
+def _lies_along(op: onnx.DequantizeLinearOp, value: SSAValue, axis: int) -> bool:
     """Whether a vector of scales or zero points lies along `axis`, the only one that is not 1 of more."""
-    assert value is not None
     shape, rank = shape_of(value), len(shape_of(op.x) or ())
     return shape is not None and len(shape) == 1 and int_attr(op, "axis", 1) % max(rank, 1) == axis
 
@@ -178,8 +177,8 @@ def _integer_bias(
     a, b, c = (np.asarray(scale, np.float64) for scale in scales)
     if c.size not in (1, shape[0]) or b.size not in (1, shape[0]):
         return None
-    zero = None if bias.x_zero_point is None else constant_value(bias.x_zero_point)
-    if bias.x_zero_point is not None and not is_none(bias.x_zero_point) and (zero is None or zero.any()):
+    zero = constant_value(bias.x_zero_point)
+    if not is_none(bias.x_zero_point) and (zero is None or zero.any()):
         return None
     product_scales = a.reshape(-1) * b.reshape(-1)
     agree = np.all(np.abs(product_scales - c.reshape(-1)) <= SCALE_TOLERANCE * np.abs(product_scales))

@@ -32,6 +32,7 @@ TRANSFORM_PASSES: Final = {
     "cleanup": "onnxloom.transforms.rewriting.cleanup.cleanup_pass:CleanupPass",
     "channels-last": "onnxloom.transforms.layout.channels_last:ChannelsLastPass",
     "reorder-for-memory": "onnxloom.transforms.ordering.reorder_for_memory:ReorderForMemoryPass",
+    "private-dequantize": "onnxloom.transforms.private_dequantize:PrivateDequantizePass",
     "fuse-ops": "onnxloom.transforms.fusion.create:FuseOpsPass",
     "unfuse-ops": "onnxloom.transforms.fusion.unfuse:UnfuseOpsPass",
 }

@@ -93,7 +93,7 @@ class QuantizedChainLowering(FusedOpKindLowering[QuantizedChainFusion]):
 
 def _parts(product: Operation, body: Body, program: Program, builder: KernelBuilder) -> _Parts:
     if isinstance(product, onnx.MatMulIntegerOp | onnx.ConvIntegerOp):
-        lhs, rhs, lhs_zero, rhs_zero = (program.get(v) for v in (*product.operands, *[None] * 2)[:4])
+        lhs, rhs, lhs_zero, rhs_zero = (program.get(v) for v in product.operands)
         assert lhs is not None and rhs is not None
         others, epilogue = body_epilogue(body, program, builder, None, None)
         return _Parts(Factor(lhs, lhs_zero), Factor(rhs, rhs_zero), None, others, epilogue)
