@@ -34,8 +34,8 @@ class GraphWriter:
         self._inputs.append(helper.make_tensor_value_info(name, element, shape))
         return name
 
-    def output(self, value: str, shape: Dims, dtype: type[np.generic] = np.float32) -> None:
-        """Declares `value` an output of the graph."""
+    def output(self, value: str, shape: Dims | None, dtype: type[np.generic] = np.float32) -> None:
+        """Declares `value` an output of the graph; None leaves the shape to inference."""
         element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self._outputs.append(helper.make_tensor_value_info(value, element, shape))
 

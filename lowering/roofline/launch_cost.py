@@ -10,7 +10,7 @@ from onnxloom.dialects.loom.kernel import KernelOp
 from onnxloom.lowering.plan.stretch import Launch
 from onnxloom.lowering.plan.values import Value
 from onnxloom.lowering.roofline.kernel_work import Work, kernel_work
-from onnxloom.lowering.roofline.machine import Machine
+from onnxloom.lowering.roofline.machine import Machine, Stream
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,10 @@ class LaunchCost:
 
     def limit(self, machine: Machine, all_weights: float) -> float:
         """The least seconds on one core; `all_weights` are the bytes of constants a run goes through."""
-        activations = self.read + self.written
-        streams = ((self.weights, max(all_weights, self.weights)), (activations, activations))
+        streams = (
+            Stream(self.weights, 0.0, max(all_weights, self.weights)),
+            Stream(self.read, self.written, self.read + self.written),
+        )
         return machine.seconds(self.operations, streams, self._itemsize())
 
     def _itemsize(self) -> int:

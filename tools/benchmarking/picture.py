@@ -97,8 +97,9 @@ def _roofline(kernels: Sequence[ProfiledOp], machine: Machine, top: float) -> It
     for value in y.decades:
         yield f'<line class="g" x1="{x.start}" x2="{x.end}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
         yield _text(x.start - 6, y(value) + 4, f"{value:g}", anchor="end")
-    for size, bandwidth in machine.bandwidths:
-        yield _roof(x, y, bandwidth, machine.flops, f"{bandwidth / 1e9:.0f} GB/s at {size >> 10} KiB")
+    for row in machine.bandwidths:
+        title = f"{row.copied / 1e9:.0f} GB/s copied in {row.footprint >> 10} KiB"
+        yield _roof(x, y, row.copied, machine.flops, title)
     total = sum(op.seconds for op in kernels)
     for op in kernels:
         radius = 2 + 40 * math.sqrt(op.seconds / total)

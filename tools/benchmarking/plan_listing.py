@@ -50,8 +50,11 @@ def plan_lines(inspected: Inspected, machine: Machine) -> Iterator[str]:
 def machine_line(machine: Machine) -> str:
     """The limits in one line."""
     how = "measured" if machine.is_measured else "assumed"
-    bandwidths = ", ".join(f"{found / 1e9:.0f} at {si(size, 'B')}" for size, found in machine.bandwidths)
-    return f"limits {how}: {machine.flops / 1e9:.0f} GFLOP/s (f32 FMA, one core); GB/s {bandwidths}"
+    found = ", ".join(
+        f"{row.copied / 1e9:.0f}/{row.read / 1e9:.0f} in {si(row.footprint, 'B')}"
+        for row in machine.bandwidths
+    )
+    return f"limits {how}, one core: {machine.flops / 1e9:.0f} GFLOP/s (f32 FMA); GB/s copied/read: {found}"
 
 
 def _summary(costs: Sequence[LaunchCost], total: float, machine: Machine) -> str:
