@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import UnitAttr, i1
+from xdsl.dialects.builtin import UnitAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import reassociated
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.softmax_rows import SoftmaxRow, softmax_row_op
 from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -189,6 +190,48 @@ class AttentionLoops:
 
         A row that sees no key is all 0.
         """
+        k = self.k
+        tuned = self._tuned_row()
+        if tuned is None:
+            self._softmax_by_loops(b, head, first, rows, limit)
+            return
+        if not self.form.is_causal:
+            self._tuned_softmax(tuned, b, head, first, k.index(0), rows, limit)
+            return
+        with k.loop(rows) as r:
+            seen = self._limit(k.add(first, r))
+            self._tuned_softmax(tuned, b, head, k.add(first, r), r, k.index(1), seen)
+            self._hide(k.mul(r, self.line), seen, limit)
+
+    def _tuned_row(self) -> SoftmaxRow | None:
+        """The tuned softmax of these scores, None where there is none."""
+        form = self.form
+        if form.element != f32 or form.softcap > 0:
+            return None
+        kind = "none" if form.mask is None else "truth" if form.mask == i1 else "added"
+        return SoftmaxRow(form.tile.lanes, form.scale, kind, normalized=False, hidden=True)
+
+    def _tuned_softmax(
+        self, row: SoftmaxRow, b: Scalar, head: Scalar, query: Scalar, at: Scalar, rows: Scalar, seen: Scalar
+    ) -> None:
+        """`rows` rows from row `at` of the block on, which is of `query`."""
+        k = self.k
+        start = k.mul(at, self.line)
+        ins, places, strides = [self.scores], [start], [self.line]
+        if self.mask is not None and self.mask_line is not None:
+            ins.append(self.mask)
+            places.append(self.mask_line.at(k, b, head, query))
+            strides.append(self.mask_line.row)
+        args = [*ins, self.scores, self.inverse, *places, start, at, *strides, self.line, k.index(1)]
+        k.builder.insert(softmax_row_op(row, [*args, rows, seen]))
+
+    def _hide(self, at: Scalar, seen: Scalar, limit: Scalar) -> None:
+        """0 for the keys of a row that are not seen."""
+        k = self.k
+        with k.loop(limit, start=seen, parallel=True) as j:
+            k.store(k.scalars.const(0.0, self.form.element), self.scores, k.add(at, j))
+
+    def _softmax_by_loops(self, b: Scalar, head: Scalar, first: Scalar, rows: Scalar, limit: Scalar) -> None:
         k, s, element = self.k, self.k.scalars, self.form.element
         with k.loop(rows) as r:
             row = k.add(first, r)
@@ -218,8 +261,7 @@ class AttentionLoops:
                 return [reassociated(s.add(acc[0], value))]
 
             (total,) = k.reduce(seen, [s.const(0.0, element)], add, parallel=True)
-            with k.loop(limit, start=seen, parallel=True) as j:
-                k.store(s.const(0.0, element), self.scores, k.add(at, j))
+            self._hide(at, seen, limit)
             empty = s.cmp("eq", total, s.const(0.0, element))
             one = s.const(1.0, element)
             k.store(s.select(empty, one, s.divf(one, total)), self.inverse, r)

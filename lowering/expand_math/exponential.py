@@ -12,31 +12,32 @@ from __future__ import annotations
 
 from onnxloom.lowering.expand_math.arithmetic import Arithmetic, Value
 
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH = 0.693145751953125  # 16 significant bits
-_LN2_LOW = 1.42860682030941723212e-6
+LOG2_E = 1.4426950408889634
+LN2_HIGH = 0.693145751953125  # 16 significant bits
+LN2_LOW = 1.42860682030941723212e-6
 
 # (exp(r) - 1 - r) / r**2: relative errors of exp 2**-28, of expm1 2**-31.
 _EXP = (0.4999999403953552, 0.16666516661643982, 0.041668280959129333, 0.008369248360395432,
         0.0013820742024108768)  # fmt: skip
 _EXPM1 = (0.5, 0.1666666567325592, 0.041666485369205475, 0.008333541452884674,
           0.0013933228328824043, 0.00019766994228120893)  # fmt: skip
+EXP_POLYNOMIAL = (1.0, 1.0, *_EXP)
 # (2**r - 1) / r, relative error of exp2 2**-32.
 _EXP2 = (0.6931471824645996, 0.24022650718688965, 0.05550406128168106, 0.009618084877729416,
          0.0013336623087525368, 0.00015453308878932148, 1.4690239368064795e-05)  # fmt: skip
 
-_ROUNDER = 12582912.0  # 1.5 * 2**23: numbers near it have an ulp of 1
+ROUNDER = 12582912.0  # 1.5 * 2**23: numbers near it have an ulp of 1
 
 
 def _split(m: Arithmetic, shifted: Value) -> tuple[Value, Value]:
-    """The integer n in `shifted` = `_ROUNDER` + n, as a float and in the place of an exponent."""
-    return m.sub(shifted, _ROUNDER), m.shl(m.bits(shifted), 23)
+    """The integer n in `shifted` = `ROUNDER` + n, as a float and in the place of an exponent."""
+    return m.sub(shifted, ROUNDER), m.shl(m.bits(shifted), 23)
 
 
 def _reduce(m: Arithmetic, x: Value) -> tuple[Value, Value]:
     """n in the place of an exponent, and r, where x = n ln 2 + r."""
-    n, exponent = _split(m, m.fma(x, _LOG2_E, _ROUNDER))
-    return exponent, m.fma(n, -_LN2_LOW, m.fma(n, -_LN2_HIGH, x))
+    n, exponent = _split(m, m.fma(x, LOG2_E, ROUNDER))
+    return exponent, m.fma(n, -LN2_LOW, m.fma(n, -LN2_HIGH, x))
 
 
 def _scale(m: Arithmetic, value: Value, exponent: Value, x: Value) -> Value:
@@ -52,7 +53,7 @@ def exp(m: Arithmetic, x: Value) -> Value:
     # Beyond these limits the result is 0 or infinity anyway.
     limited = m.clamp(x, -105.0, 90.0)
     exponent, r = _reduce(m, limited)
-    return _scale(m, m.horner(r, (1.0, 1.0, *_EXP)), exponent, limited)
+    return _scale(m, m.horner(r, EXP_POLYNOMIAL), exponent, limited)
 
 
 def exp_nonpositive(m: Arithmetic, x: Value) -> Value:
@@ -60,13 +61,13 @@ def exp_nonpositive(m: Arithmetic, x: Value) -> Value:
     limited = m.select(m.compare("olt", x, -105.0), -105.0, x)
     exponent, r = _reduce(m, limited)
     scale = m.from_bits(m.iadd(exponent, (127 + 64) << 23))
-    return m.mul(m.mul(m.horner(r, (1.0, 1.0, *_EXP)), scale), 2.0**-64)
+    return m.mul(m.mul(m.horner(r, EXP_POLYNOMIAL), scale), 2.0**-64)
 
 
 def exp2(m: Arithmetic, x: Value) -> Value:
     """2**x"""
     limited = m.clamp(x, -151.0, 129.0)
-    n, exponent = _split(m, m.add(limited, _ROUNDER))
+    n, exponent = _split(m, m.add(limited, ROUNDER))
     value = m.horner(m.sub(limited, n), (1.0, *_EXP2))
     return _scale(m, value, exponent, limited)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
-from xdsl.dialects.builtin import UnitAttr, i64
+from xdsl.dialects.builtin import UnitAttr, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
@@ -22,6 +22,7 @@ from onnxloom.conversion.onnx_to_loom.normalizing import Normalization, normaliz
 from onnxloom.conversion.onnx_to_loom.reducing import Pass
 from onnxloom.conversion.onnx_to_loom.reductions import arg_extreme
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.softmax_rows import softmax_rows
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type
@@ -138,6 +139,10 @@ def lower_along_axis(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
         raise Declined("an axis of a tensor without dims")
     axis = int_attr(op, "axis", -1) % rank
     if isinstance(op, onnx.SoftmaxOp):
+        if storage == f32 and op.results[0].type == data.type:
+            dims = builder.dims(data)
+            if builder.multiply(dims[axis + 1 :]) is builder.index(1):
+                return [softmax_rows(builder, data, builder.multiply(dims[:axis]), dims[axis])]
         rule = softmax_rule(storage)
     elif isinstance(op, onnx.LogSoftmaxOp):
         rule = _log_softmax_rule(storage)
