@@ -100,7 +100,8 @@ class AttentionLoops:
         block = k.index(TILES_PER_BLOCK * self.form.tile.rows)
         self.inverse = k.scratch(self.form.element, TILES_PER_BLOCK * self.form.tile.rows)
         few = k.scalars.cmp("le", self.s, k.index(FEW_QUERIES))
-        with k.loop(self.batch) as b, k.loop(self.kv_heads) as kv:
+        with k.task_nest(self.batch, self.kv_heads) as (b, kv):
+            self._find_private()
             key_at = self.lines[1].at(k, b, kv)
             value_at = self.lines[2].at(k, b, kv)
             with k.branch(few) as (_, many), k.inside(many):
@@ -119,6 +120,15 @@ class AttentionLoops:
                         self._tile_scores(query_at, rows, limit)
                 self._softmax(b, head, first, rows, limit)
                 self._weighted_values(self.lines[3].at(k, b, head, first), value_at, rows, limit)
+
+    def _find_private(self) -> None:
+        """Where this thread's scores, keys and values begin in their buffers."""
+        k = self.k
+        rows = k.index(TILES_PER_BLOCK * self.form.tile.rows)
+        columns = k.mul(self._ceil(self.dv, self.width), self.width)
+        self.scores_at = k.private(k.mul(rows, self.line))
+        self.keys_at = k.private(k.mul(self.line, self.d))
+        self.values_at = k.private(k.mul(self.t, columns))
 
     def _ceil(self, value: Scalar, step: Scalar) -> Scalar:
         return self.k.scalars.emit(arith.CeilDivSIOp(value, step))
@@ -139,7 +149,7 @@ class AttentionLoops:
         with k.loop(self._ceil(self.t, self.width)) as panel:
             first = k.mul(panel, self.width)
             count = k.scalars.minimum(self.width, k.sub(self.t, first))
-            target = k.mul(first, self.d)
+            target = k.add(self.keys_at, k.mul(first, self.d))
             source = k.add(key_at, k.mul(first, self.lines[1].row))
             write_transposed(
                 k,
@@ -153,6 +163,10 @@ class AttentionLoops:
                 place = k.add(k.add(target, k.mul(c, self.width)), j)
                 k.store(k.scalars.const(0.0, self.form.element), self.packed_keys, place)
 
+    def _scores_of(self, row: Scalar) -> Scalar:
+        """Where the scores of a query of the block begin."""
+        return self.k.add(self.scores_at, self.k.mul(row, self.line))
+
     def _tile_scores(self, query_at: Scalar, rows: Scalar, limit: Scalar) -> None:
         k, one = self.k, self.k.index(1)
         with k.loop(self._ceil(limit, self.width)) as panel:
@@ -162,8 +176,8 @@ class AttentionLoops:
                 row = k.mul(tile, self.height)
                 height = k.scalars.minimum(self.height, k.sub(rows, row))
                 left = [k.add(query_at, k.mul(row, self.lines[0].row)), self.lines[0].row, one]
-                right = [k.mul(first, self.d), self.width]
-                target = [k.add(k.mul(row, self.line), first), self.line]
+                right = [k.add(self.keys_at, k.mul(first, self.d)), self.width]
+                target = [k.add(self._scores_of(row), first), self.line]
                 buffers = [self.q, self.packed_keys, self.scores]
                 self._tile([*buffers, *left, *right, *target, self.d, height, count])
 
@@ -178,7 +192,7 @@ class AttentionLoops:
                 return [reassociated(s.add(acc[0], product))]
 
             (total,) = k.reduce(self.d, [s.const(0.0, self.form.element)], step)
-            k.store(total, self.scores, k.add(k.mul(row, self.line), t))
+            k.store(total, self.scores, k.add(self._scores_of(row), t))
 
     def _tile(self, args: Sequence[SSAValue]) -> None:
         self.k.builder.insert(gemm_tile_op(self.form.tile, self.form.element, args))
@@ -235,7 +249,7 @@ class AttentionLoops:
         k, s, element = self.k, self.k.scalars, self.form.element
         with k.loop(rows) as r:
             row = k.add(first, r)
-            at = k.mul(r, self.line)
+            at = self._scores_of(r)
             seen = self._limit(row)
             mask_at = None if self.mask_line is None else self.mask_line.at(k, b, head, row)
 
@@ -293,7 +307,7 @@ class AttentionLoops:
             count = k.scalars.minimum(self.width, k.sub(self.dv, first))
             with k.loop(self.t) as t:
                 source = k.add(k.add(value_at, k.mul(t, self.lines[2].row)), first)
-                target = k.mul(k.add(k.mul(panel, self.t), t), self.width)
+                target = k.add(self.values_at, k.mul(k.add(k.mul(panel, self.t), t), self.width))
                 with k.loop(count, parallel=True) as j:
                     value = k.load(self.values, k.add(source, j))
                     k.store(value, self.packed_values, k.add(target, j))
@@ -311,12 +325,12 @@ class AttentionLoops:
             if self.packed_values is None:
                 right = [k.add(value_at, first), self.lines[2].row]
             else:
-                right = [k.mul(k.mul(panel, self.t), self.width), self.width]
+                right = [k.add(self.values_at, k.mul(k.mul(panel, self.t), self.width)), self.width]
             source = self.values if self.packed_values is None else self.packed_values
             with k.loop(self._ceil(rows, self.height)) as tile:
                 row = k.mul(tile, self.height)
                 height = s.minimum(self.height, k.sub(rows, row))
-                left = [k.mul(row, self.line), self.line, one]
+                left = [self._scores_of(row), self.line, one]
                 target = [k.add(k.add(y_at, k.mul(row, y_row)), first), y_row]
                 self._tile([self.scores, source, self.y, *left, *right, *target, limit, height, count])
         with k.loop(rows) as r:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
@@ -15,6 +16,12 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+BLOCK = 4096
+"""Elements of one dim that are a task."""
+
+ROW_BLOCK = 1 << 15
+"""Elements of one of several rows that are a task."""
 
 
 def word_type(tensor_type: Attribute) -> IntegerType:
@@ -46,26 +53,42 @@ def gather_copy(
 
 
 def _nest(k: KernelBody, rank: int, begin: Scalar) -> None:
-    """Loops with a contiguous and a strided inner loop; the destination is contiguous."""
+    """Loops with a contiguous and a strided inner loop; the destination is contiguous.
+
+    The loops over the first two dims are the tasks, blocks of a single one.
+    """
     sizes, strides = k.sizes[:rank], k.sizes[rank : 2 * rank]
     unit = k.scalars.cmp("eq", strides[-1], k.index(1))
-    with k.branch(unit) as (contiguous, strided):
+    outer = sizes[: min(rank - 1, 2)]
+    counts = outer or [k.scalars.emit(arith.CeilDivSIOp(sizes[0], k.index(BLOCK)))]
+    with k.task_nest(*counts) as position, k.branch(unit) as (contiguous, strided):
         for block, inner in ((contiguous, k.index(1)), (strided, strides[-1])):
             with k.inside(block):
-                _copy(k, sizes, [*strides[:-1], inner], 0, begin, k.index(0))
+                moves = [*strides[:-1], inner]
+                if not outer:
+                    first = k.mul(position[0], k.index(BLOCK))
+                    count = k.scalars.minimum(k.sub(sizes[0], first), k.index(BLOCK))
+                    _copy_row(k, count, inner, k.add(begin, k.mul(first, inner)), first)
+                    continue
+                base, out = begin, k.index(0)
+                for size, stride, i in zip(outer, moves, position, strict=False):
+                    base, out = k.add(base, k.mul(i, stride)), k.at(out, size, i)
+                _copy(k, sizes, moves, len(outer), base, out)
 
 
 def _copy(
     k: KernelBody, sizes: Sequence[Scalar], strides: Sequence[Scalar], depth: int, base: Scalar, out: Scalar
 ) -> None:
-    last = depth == len(sizes) - 1
-    if last:
-        row = k.mul(out, sizes[depth])
-        with k.loop(sizes[depth], parallel=True) as j:
-            k.store(k.load(k.ins[0], k.add(base, k.mul(j, strides[depth]))), k.outs[0], k.add(row, j))
+    if depth == len(sizes) - 1:
+        _copy_row(k, sizes[depth], strides[depth], base, k.mul(out, sizes[depth]))
         return
     with k.loop(sizes[depth]) as i:
         _copy(k, sizes, strides, depth + 1, k.add(base, k.mul(i, strides[depth])), k.at(out, sizes[depth], i))
+
+
+def _copy_row(k: KernelBody, count: Scalar, stride: Scalar, source: Scalar, target: Scalar) -> None:
+    with k.loop(count, parallel=True) as j:
+        k.store(k.load(k.ins[0], k.add(source, k.mul(j, stride))), k.outs[0], k.add(target, j))
 
 
 def copy_rows(
@@ -81,9 +104,12 @@ def copy_rows(
     word = word_type(source.type)
     k = KernelBody("copy_rows", [word], [word], 6)
     rows, count, in_row, in_begin, out_row, out_begin = k.sizes
-    with k.loop(rows) as i:
-        read, write = k.add(k.mul(i, in_row), in_begin), k.add(k.mul(i, out_row), out_begin)
-        with k.loop(count, parallel=True) as j:
+    block = k.index(ROW_BLOCK)
+    with k.task_nest(rows, k.scalars.emit(arith.CeilDivSIOp(count, block))) as (i, part):
+        first = k.mul(part, block)
+        read = k.add(k.add(k.mul(i, in_row), in_begin), first)
+        write = k.add(k.add(k.mul(i, out_row), out_begin), first)
+        with k.loop(k.scalars.minimum(block, k.sub(count, first)), parallel=True) as j:
             k.store(k.load(k.ins[0], k.add(read, j)), k.outs[0], k.add(write, j))
     sizes = [outer, length, *source_row, *target_row]
     return builder.launch(k, [source], [target], sizes)[0]
@@ -116,10 +142,16 @@ def scatter_copy(
 
     one = k.index(1)
     units = [k.scalars.cmp("eq", row[-1], one) for row in (reads, writes)]
-    with k.branch(k.scalars.and_(*units)) as (contiguous, strided):
+    both = k.scalars.and_(*units)
+    outer = min(rank - 1, 1)
+    with k.task_nest(*(box[:1] if outer else [one])) as (i,), k.branch(both) as (contiguous, strided):
+        read, write = k.sizes[-2], k.sizes[-1]
         for block, inner in ((contiguous, (one, one)), (strided, (reads[-1], writes[-1]))):
             with k.inside(block):
-                nest(0, k.sizes[-2], k.sizes[-1], inner)
+                if outer:
+                    nest(1, k.add(read, k.mul(i, reads[0])), k.add(write, k.mul(i, writes[0])), inner)
+                else:
+                    nest(0, read, write, inner)
     all_sizes = [*sizes, *source_strides, *target_strides, source_offset, target_offset]
     return builder.launch(k, [source], [target], all_sizes)[0]
 
@@ -132,6 +164,9 @@ def fill(
     ins = [] if value is None else [value]
     k = KernelBody("fill", [word] * len(ins), [word], 1)
     number = k.scalars.const(0, word) if value is None else k.load(k.ins[0], k.index(0))
-    with k.loop(k.sizes[0], parallel=True) as i:
-        k.store(number, k.outs[0], i)
+    block = k.index(BLOCK)
+    with k.tasks(k.scalars.emit(arith.CeilDivSIOp(k.sizes[0], block))) as part:
+        first = k.mul(part, block)
+        with k.loop(k.scalars.minimum(block, k.sub(k.sizes[0], first)), parallel=True) as i:
+            k.store(number, k.outs[0], k.add(first, i))
     return builder.launch(k, ins, [target], [builder.multiply(dims)])[0]

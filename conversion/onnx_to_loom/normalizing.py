@@ -71,7 +71,7 @@ def normalize_rows(
     k = builder.kernel(rule.name, ins, types, 4)
     n_rows, n_channels, n_chunks, length = k.sizes
     width = k.mul(n_chunks, length)
-    with k.loop(n_rows) as row:
+    with k.tasks(n_rows) as row:
         base = k.mul(row, width)
         results = _passes(k, rule, width, lambda j: k.add(base, j))
         group = k.mul(k.remainder(row, n_channels), n_chunks)
@@ -131,7 +131,7 @@ def _normalize_columns(
     sums = [[k.scratch(t, COLUMN_BLOCK) for t in p.types] for p in rule.passes]
     results: list[SSAValue] = []
     blocks = k.scalars.emit(arith.DivUIOp(k.add(columns, k.index(COLUMN_BLOCK - 1)), block))
-    with k.loop(outer) as o, k.loop(blocks) as b:
+    with k.task_nest(outer, blocks) as (o, b):
         begin = k.mul(b, block)
         width = k.scalars.minimum(k.sub(columns, begin), block)
 

@@ -77,7 +77,12 @@ def row_reduction(
             results.append(step.finish(k.scalars, acc, count, results))
         k.store(results[-1], k.outs[0], out)
 
-    _kept_loops(k, outer, 0, k.index(0), k.index(0), cell)
+    first = min(a, 2)
+    with k.task_nest(*(outer.sizes[:first] or [k.index(1)])) as position:
+        base, out = k.index(0), k.index(0)
+        for size, stride, i in zip(outer.sizes, outer.strides, position, strict=False):
+            base, out = k.add(base, k.mul(i, stride)), k.at(out, size, i)
+        _kept_loops(k, outer, first, base, out, cell)
     (result,) = builder.launch(
         k, [source], [builder.empty(result_type, dims)], [*kept[0], *kept[1], *reduced[0], *reduced[1]]
     )
@@ -143,7 +148,7 @@ def column_reduction(
     scratch = [[k.scratch(t, COLUMN_BLOCK) for t in p.types] for p in reduction.passes]
     kept = [k.scratch(_result_of(k, p), COLUMN_BLOCK) for p in reduction.passes[:-1]]
     blocks = k.scalars.emit(arith.DivUIOp(k.add(columns, k.index(COLUMN_BLOCK - 1)), block))
-    with k.loop(outer) as o, k.loop(blocks) as b:
+    with k.task_nest(outer, blocks) as (o, b):
         begin = k.mul(b, block)
         width = k.scalars.minimum(k.sub(columns, begin), block)
         for p, step in enumerate(reduction.passes):

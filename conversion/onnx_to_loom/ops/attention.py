@@ -195,7 +195,7 @@ def _attend(
 
 
 def _scratch(builder: KernelBuilder, form: AttentionForm, k: _Heads, v: _Heads) -> list[SSAValue]:
-    """Scores of a block of queries, packed keys, packed values if needed."""
+    """Scores of a block of queries, packed keys, packed values if needed: for each thread."""
     width = builder.index(form.tile.columns)
 
     def whole(size: SSAValue) -> SSAValue:
@@ -206,13 +206,7 @@ def _scratch(builder: KernelBuilder, form: AttentionForm, k: _Heads, v: _Heads) 
     sizes = [[rows, whole(k.rows)], [whole(k.rows), k.columns]]
     if form.value_vectors is None:
         sizes.append([k.rows, whole(v.columns)])
-    counts = [builder.multiply(size) for size in sizes]
-    return [builder.empty(TensorType(form.element, [_static(count)]), [count]) for count in counts]
-
-
-def _static(size: SSAValue) -> int:
-    value = index_value(size)
-    return DYNAMIC_INDEX if value is None else value
+    return [builder.private(form.element, builder.multiply(size)) for size in sizes]
 
 
 def _mask_sizes(
