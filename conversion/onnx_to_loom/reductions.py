@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects import math as xmath
@@ -163,34 +164,25 @@ def reduction(name: str, element: Attribute) -> Reduction:
 
 
 def arg_extreme(element: Attribute, largest: bool, last: bool) -> Reduction:
-    """ArgMax or ArgMin: the index of the first (or last) extreme element; NaN is the most extreme."""
-    storage, unsigned = storage_type(element), is_unsigned(element)
-    wide = compute_type(storage)
-    predicate = ("ge" if last else "gt") if largest else ("le" if last else "lt")
+    """ArgMax or ArgMin: the index of the first (or last) extreme element; NaN is the most extreme.
 
-    def better(s: Scalars, x: Scalar, best: Scalar) -> Scalar:
-        wins = s.cmp(predicate, x, best, unsigned)
-        if not is_float(wide):
-            return wins
-        # Against a NaN only a NaN can win, and only where the last one is asked for.
-        x_nan = s.isnan(x)
-        if last:
-            return s.or_(wins, x_nan)
-        return s.or_(wins, s.and_(x_nan, s.not_(s.isnan(best))))
+    Two walks that compute in whole vectors: the extreme itself, then where it is.
+    """
+    name = "arg_max" if largest else "arg_min"
+    (extreme,) = _extreme(element, largest).passes
+    missing = -1 if last else 2**63 - 1
+    wide = compute_type(storage_type(element))
+    extreme = replace(extreme, finish=lambda s, acc, count, earlier: acc[0])
 
     def step(
         s: Scalars, acc: Sequence[Scalar], x: Scalar, j: Scalar, earlier: Sequence[Scalar]
     ) -> Sequence[Scalar]:
         value = s.widen(x)
-        index = s.emit(arith.IndexCastOp(j, i64))
-        first = s.cmp("eq", acc[1], s.const(-1, i64))
-        wins = s.or_(first, better(s, value, acc[0]))
-        return [s.select(wins, value, acc[0]), s.select(wins, index, acc[1])]
+        hit = s.cmp("eq", value, earlier[0])
+        if is_float(wide):
+            hit = s.or_(hit, s.isnan(value))  # if there is one, it is the extreme
+        place = s.select(hit, s.emit(arith.IndexCastOp(j, i64)), s.const(missing, i64))
+        return [s.maximum(acc[0], place) if last else s.minimum(acc[0], place)]
 
-    walk = Pass(
-        [wide, i64],
-        lambda s: [s.const(0, wide), s.const(-1, i64)],
-        step,
-        lambda s, acc, count, earlier: acc[1],
-    )
-    return Reduction("arg_max" if largest else "arg_min", [walk])
+    where = Pass([i64], lambda s: [s.const(missing, i64)], step, lambda s, acc, count, earlier: acc[0])
+    return Reduction(name, [extreme, where])

@@ -104,7 +104,7 @@ def _log_softmax_rule(storage: Attribute) -> Normalization:
 
 def _hardmax_rule(element: Attribute, storage: Attribute) -> Normalization:
     def write(s: Scalars, x: Scalar, j: Scalar, r: Sequence[Scalar], p: Sequence[Scalar]) -> Scalar:
-        hit = s.cmp("eq", s.emit(arith.IndexCastOp(j, i64)), r[0])
+        hit = s.cmp("eq", s.emit(arith.IndexCastOp(j, i64)), r[-1])
         return s.select(hit, s.const(1.0, storage), s.const(0.0, storage))
 
     return Normalization("hardmax", arg_extreme(element, largest=True, last=False).passes, write)

@@ -80,7 +80,24 @@ def test_arg_extremes(name: str, last: int) -> None:
     for axis in (0, 1, 2):
         check_op(name, [[x]], axis=axis, select_last_index=last)
     x[2, 3, 4] = x[0, 3, 2] = np.nan
-    check_op(name, [[x]], axis=0, select_last_index=last, keepdims=0)
+    for axis in (0, 1, 2):
+        check_op(name, [[x]], axis=axis, select_last_index=last, keepdims=0)
+
+
+@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("name", ["ArgMax", "ArgMin"])
+def test_arg_extremes_of_neutral_elements(name: str, last: int) -> None:
+    """Rows of nothing but the value that a walk for the extreme starts from."""
+    for value in (-np.inf, np.inf):
+        x = np.full((3, 40), value, np.float32)
+        x[1, 37] = 0
+        check_op(name, [[x]], axis=1, select_last_index=last)
+    for dtype in (np.uint8, np.int8, np.int64, np.float16):
+        x = RNG.integers(0, 100, (3, 40)).astype(dtype)
+        lowest = 0 if dtype == np.float16 else np.iinfo(dtype).min
+        x[0] = lowest
+        x[1, 20] = lowest
+        check_op(name, [[x]], axis=1, select_last_index=last)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
