@@ -22,6 +22,7 @@ from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError, UnsupportedOpError
 from onnxloom.lowering.compile import STAGES, CompileOptions
+from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.optimize import optimize_module
 from onnxloom.lowering.plan.build import build_program
 from onnxloom.lowering.plan.fold import drop_unused
@@ -80,7 +81,8 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
     if options.observe is not None:
         options.observe(module)
     _report(options, 3)
-    objects, symbols, executor = _compile(kernels, options)
+    target = CpuTarget.chosen(options.cpu)
+    objects, symbols, executor = _compile(kernels, target, options)
     _report(options, 4)
     constants = Constants([])
     program = build_program(programs[0], constants, result_dims=result_dims)
@@ -101,6 +103,8 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
         _open_ranks(programs[0]),
         overridable,
         works_of(kernels),
+        target.triple if objects else "",
+        target.required if objects else (),
     )
 
 
@@ -132,9 +136,7 @@ def _optimize(module: ModuleOp, context: Context, options: CompileOptions) -> tu
 
 
 def _convert(module: ModuleOp, context: Context, options: CompileOptions) -> None:
-    from onnxloom.lowering.cpu_target import CpuTarget
-
-    tiles = CpuTarget.host().tiles
+    tiles = CpuTarget.chosen(options.cpu).tiles
     convert = ConvertOnnxToLoomPass(
         tiles.vector_bytes, tiles.vector_registers, tiles.dot_bytes, options.winograd
     )
@@ -142,7 +144,7 @@ def _convert(module: ModuleOp, context: Context, options: CompileOptions) -> Non
 
 
 def _compile(
-    kernels: Sequence[loom.KernelOp], options: CompileOptions
+    kernels: Sequence[loom.KernelOp], target: CpuTarget, options: CompileOptions
 ) -> tuple[list[bytes], dict[str, str], list[bytes]]:
     if not kernels:
         return [], {}, []
@@ -150,9 +152,9 @@ def _compile(
     from onnxloom.lowering.compile_kernels import compile_kernels
     from onnxloom.lowering.executor import load_executor
 
-    cache = KernelCache.default() if options.cache else None
-    library = compile_kernels(kernels, cache=cache)
-    executor = load_executor(cache)
+    cache = KernelCache.default(target) if options.cache else None
+    library = compile_kernels(kernels, cache=cache, target=target)
+    executor = load_executor(cache, target)
     return library.objects, library.symbols, executor.objects
 
 

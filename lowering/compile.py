@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from onnxloom.lowering.extensions import extensions_in_use
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import thread_count
 from onnxloom.transforms.pass_manager.environment import log_wanted
@@ -44,6 +43,9 @@ class CompileOptions:
     """Kinds not to fuse."""
     winograd: bool = True
     """Whether 3x3 convolutions may be computed as Winograd F(4x4, 3x3), which rounds more."""
+    cpu: str = ""
+    """What the code is made for: `host`, or a level such as `x86-64-v3`; if empty, the processor that
+    ONNXLOOM_CPU names, else this one."""
     threads: int = 1
     """Threads that run a kernel together; 0 for as many as there are cores."""
     cache: bool = True
@@ -67,14 +69,22 @@ class CompileOptions:
 def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:
     """A model ready to run.
 
-    `source` is a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp. Where ranks of
+    `source` is a path to .onnx or .mlir, bytes, an open file, a ModelProto or a ModuleOp; a file that
+    `onnxloom compile` wrote (.loom) is loaded as it is, and the options say nothing to it. Where ranks of
     values depend on the shapes of the inputs, the model is compiled again for input shapes it meets.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
         PassError: a plug-in or pattern of the options cannot be used.
     """
+    from onnxloom.lowering.artifact.container import is_artifact
+
+    if is_artifact(source):
+        from onnxloom.lowering.artifact.load import load_file
+
+        return load_file(source, thread_count(options.threads))
     model = _compile_once(source, options)
+    model.options = options
     if model.artifact.open_ranks and options.input_shapes is None and not hasattr(source, "read"):
         model.specialize = lambda shapes: _compile_once(source, replace(options, input_shapes=shapes))
     if model.artifact.overridable and _is_onnx(source):
@@ -83,6 +93,8 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
 
 
 def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
+    from onnxloom.lowering.extensions import extensions_in_use
+
     with extensions_in_use(options):
         return _load_or_build(source, options)
 
@@ -120,6 +132,7 @@ def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions())
     """
     from onnxloom.dialects.verify_module import verify_module
     from onnxloom.lowering.build_model import artifact_of_module
+    from onnxloom.lowering.extensions import extensions_in_use
     from onnxloom.lowering.load_model import load_artifact
 
     verify_module(module)

@@ -18,10 +18,12 @@ from onnxloom.lowering.object_code import compile_object
 __all__ = ["compile_kernels", "kernel_digest"]
 
 
-def compile_kernels(kernels: Sequence[KernelOp], *, cache: KernelCache | None = None) -> KernelLibrary:
-    """Compiles `kernels` for this processor; those `cache` holds are taken from there.
+def compile_kernels(
+    kernels: Sequence[KernelOp], *, cache: KernelCache | None = None, target: CpuTarget | None = None
+) -> KernelLibrary:
+    """Compiles `kernels` for `target` (this processor if None); those `cache` holds are taken from there.
 
-    The kernels are not changed.
+    The kernels are not changed. `cache` must be one for `target`.
 
     Raises:
         PassError: a kernel holds an op or type kernels may not hold.
@@ -31,14 +33,14 @@ def compile_kernels(kernels: Sequence[KernelOp], *, cache: KernelCache | None = 
     symbols = {name: symbol_of(digest) for name, digest in digests.items()}
     found = {} if cache is None else cache.find(list(by_digest))
     try:
-        return _library(by_digest, found, symbols, cache)
+        return _library(by_digest, found, symbols, cache, target)
     except LinkError:
         if not found:
             raise
     # Stored code of another process that this one cannot link: compile instead.
     if cache is not None:
         cache.forget(list(found))
-    return _library(by_digest, {}, symbols, cache)
+    return _library(by_digest, {}, symbols, cache, target)
 
 
 def symbol_of(digest: str) -> str:
@@ -51,25 +53,26 @@ def _library(
     found: dict[str, bytes],
     symbols: dict[str, str],
     cache: KernelCache | None,
+    target: CpuTarget | None,
 ) -> KernelLibrary:
     objects = list(dict.fromkeys(found.values()))
     missing = {digest: kernel for digest, kernel in by_digest.items() if digest not in found}
     if missing:
-        data = compile_missing(missing)
+        data = compile_missing(missing, target)
         objects.append(data)
         if cache is not None:
             cache.store(list(missing), data)
     return KernelLibrary(objects, symbols)
 
 
-def compile_missing(kernels: dict[str, KernelOp]) -> bytes:
+def compile_missing(kernels: dict[str, KernelOp], target: CpuTarget | None = None) -> bytes:
     """One object with all `kernels`, keyed by digest."""
-    target = CpuTarget.host()
+    processor = target or CpuTarget.host()
 
     def add(module: ir.Module) -> None:
         for digest, kernel in kernels.items():
             expanded = kernel.clone()
             expand_math(expanded)
-            emit_kernel(module, expanded, symbol_of(digest), target)
+            emit_kernel(module, expanded, symbol_of(digest), processor)
 
-    return compile_object([symbol_of(digest) for digest in kernels], add)
+    return compile_object([symbol_of(digest) for digest in kernels], add, processor)

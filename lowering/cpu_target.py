@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
 
+from onnxloom.errors import InputError
+
 if TYPE_CHECKING:
     from onnxloom.dialects.loom.target import Target
 
-_V3 = frozenset({"avx", "avx2", "fma", "f16c", "bmi", "bmi2", "sse4.1", "sse4.2"})
-_V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-_X86_LEVELS = {"x86-64-v3": _V3, "x86-64-v4": _V4}
+_V1 = frozenset({"cmov", "cx8", "fxsr", "mmx", "sse", "sse2"})
+_V2 = _V1 | {"cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"}
+_V3 = _V2 | {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"}
+_V4 = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
+LEVELS = {"x86-64": _V1, "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+"""The microarchitecture levels of the x86-64 psABI: what each lets code use."""
+
+CPU = "ONNXLOOM_CPU"
+"""Names the processor that code is made for, where the caller does not."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,23 @@ class CpuTarget:
             llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
         )
 
+    @staticmethod
+    def named(name: str) -> CpuTarget:
+        """The processor called `name`: `host`, or a level such as `x86-64-v3`. Raises InputError."""
+        host = CpuTarget.host()
+        if name == "host":
+            return host
+        if name not in LEVELS or not host.is_x86:
+            known = ["host", *(LEVELS if host.is_x86 else ())]
+            raise InputError(f"there is no processor {name!r} to compile for; expected {', '.join(known)}")
+        # Left to itself LLVM uses half of a 64-byte register on "any" processor that has them.
+        return CpuTarget(host.triple, name, "-prefer-256-bit" if name == "x86-64-v4" else "")
+
+    @staticmethod
+    def chosen(name: str = "") -> CpuTarget:
+        """The processor called `name`; if that is empty, the one that `ONNXLOOM_CPU` names, else this one."""
+        return CpuTarget.named(name or os.environ.get(CPU, "") or "host")
+
     @property
     def is_x86(self) -> bool:
         """An x86 processor of 32 or 64 bits."""
@@ -42,7 +68,19 @@ class CpuTarget:
         names = self.features.split(",")
         if f"+{feature}" in names:
             return True
-        return f"-{feature}" not in names and feature in _X86_LEVELS.get(self.cpu, ())
+        return f"-{feature}" not in names and feature in LEVELS.get(self.cpu, ())
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The features that code for this target may use, sorted."""
+        names = {name[1:] for name in self.features.split(",") if name.startswith("+")}
+        return tuple(sorted(names | LEVELS.get(self.cpu, frozenset())))
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether this process can run code for this target."""
+        host = CpuTarget.host()
+        return self.triple == host.triple and set(self.required) <= set(host.required)
 
     @property
     def has_fma(self) -> bool:
@@ -61,8 +99,7 @@ class CpuTarget:
 
         if not self.is_x86:
             return Target(vector_bytes=16, vector_registers=32)
-        names = self.features.split(",")
-        if "+avx512f" in names or (self.cpu == "x86-64-v4" and "-avx512f" not in names):
+        if self.has("avx512f"):
             return Target(vector_bytes=64, vector_registers=32, dot_bytes=self.has("avx512vnni"))
         vector_bytes = 32 if self.has("avx2") else 16
         return Target(vector_bytes, vector_registers=16, dot_bytes=self.has("avxvnni"))

@@ -12,7 +12,6 @@ import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from onnxloom.lowering.cache import KernelCache
 from onnxloom.lowering.kernel_library import KernelLibrary, LinkError, load_library
 from onnxloom.lowering.plan.record import ALL_TASKS, HEADER
 from onnxloom.lowering.runtime.team import TeamFunctions
@@ -20,6 +19,9 @@ from onnxloom.lowering.team_code import SYMBOLS, add_team
 
 if TYPE_CHECKING:
     from llvmlite import ir
+
+    from onnxloom.lowering.cache import KernelCache
+    from onnxloom.lowering.cpu_target import CpuTarget
 
 _SYMBOL = "loom_run"
 _CACHE_NAMES = ("executor", "team")  # the environment part of their keys covers this file
@@ -55,8 +57,8 @@ class Executor:
         return Executor(library, team)
 
 
-def load_executor(cache: KernelCache | None = None) -> Executor:
-    """The executor for this processor, compiled only when `cache` does not have it."""
+def load_executor(cache: KernelCache | None = None, target: CpuTarget | None = None) -> Executor:
+    """The executor for `target` (this processor if None), compiled only when `cache` does not have it."""
     stored = {} if cache is None else cache.find(list(_CACHE_NAMES))
     if all(name in stored for name in _CACHE_NAMES):
         try:
@@ -66,8 +68,9 @@ def load_executor(cache: KernelCache | None = None) -> Executor:
     from onnxloom.lowering.cpu_target import CpuTarget
     from onnxloom.lowering.object_code import compile_object
 
-    run = compile_object([_SYMBOL], add_run)
-    team = compile_object(list(SYMBOLS.values()), lambda m: add_team(m, CpuTarget.host().triple))
+    processor = target or CpuTarget.host()
+    run = compile_object([_SYMBOL], add_run, processor)
+    team = compile_object(list(SYMBOLS.values()), lambda m: add_team(m, processor.triple), processor)
     if cache is not None:
         for name, data in zip(_CACHE_NAMES, (run, team), strict=True):
             cache.store([name], data)

@@ -27,6 +27,11 @@ def external_stamp(data: bytes | mmap.mmap, folders: Sequence[str]) -> str | Non
     return "\n".join(_state(os.path.join(folder, name)) for name in names for folder in folders)
 
 
+def refers_to_files(data: bytes | mmap.mmap) -> bool:
+    """Whether a serialized model has, or seems to have, external data."""
+    return next(_locations(data), b"") != b""
+
+
 def _locations(data: bytes | mmap.mmap) -> Iterator[bytes | None]:
     """Locations; None for a key that is not followed by a value."""
     at = data.find(_LOCATION_KEY)

@@ -17,16 +17,19 @@ def load_artifact(
     """Links the kernels of an artifact, to run on up to `threads` threads. Needs llvmlite's binding only.
 
     Raises:
+        ArtifactError: the code is for another processor.
         LinkError: the object code does not fit this process.
     """
     if isinstance(artifact.memo, dict):  # as it is stored
         artifact = replace(artifact, memo=Memo(artifact.memo))
     if not artifact.objects:
         return CompiledModel(artifact, _no_kernel, python_executor, after_run=after_run)
+    from onnxloom.lowering.artifact.fit import check_processor
     from onnxloom.lowering.executor import Executor
     from onnxloom.lowering.kernel_library import load_library
     from onnxloom.lowering.runtime.team import team_executor
 
+    check_processor(artifact.triple, artifact.features)
     library = load_library(artifact.objects, artifact.symbols)
     executor = Executor.from_objects(artifact.executor)
     together = None

@@ -15,13 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from onnxloom.lowering.cache import DiskCache, cache_directory, compile_environment
+from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.extensions import extensions_stamp
 from onnxloom.lowering.external_stamp import external_stamp
 from onnxloom.lowering.plan import store
-from onnxloom.lowering.runtime.model import Artifact, CompiledModel, ModelMetadata
+from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.transforms.pass_manager.environment import skipped_by_environment
 
 if TYPE_CHECKING:
@@ -29,10 +28,6 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 512 << 20
 """Larger models are not kept."""
-
-store.register(Artifact)
-store.register(ModelMetadata)
-
 
 _ELSEWHERE = ("progress", "observe", "patterns", "plugins", "threads")
 """Options that are no part of the key, or are so by their source."""
@@ -66,7 +61,7 @@ class PlanCache:
         digest = hashlib.sha256(data)
         digest.update(_options_text(options).encode())
         digest.update(_code_stamp().encode())
-        digest.update(compile_environment().encode())
+        digest.update(compile_environment(CpuTarget.chosen(options.cpu)).encode())
         digest.update(extensions.encode())
         digest.update(external.encode())
         return PlanCache(f"plan-{digest.hexdigest()[:48]}", data)
@@ -98,7 +93,7 @@ class PlanCache:
         self._save_at = 2 * len(entries)
         artifact = replace(model.artifact, memo=entries)  # pyright: ignore[reportArgumentType]
         source = store.source_of([v for v in artifact.constants.values if hasattr(v, "nbytes")])
-        if source is not None and not _same_bytes(source, self._source):
+        if source is not None and not store.same_bytes(source, self._source):
             source = None  # a view of another file, such as external data
         try:
             data = store.dumps(artifact, source)
@@ -106,13 +101,6 @@ class PlanCache:
             return
         if self._disk.put(self._key, data):
             self._disk.trim()
-
-
-def _same_bytes(a: memoryview, b: memoryview, chunk: int = 1 << 24) -> bool:
-    if a.nbytes != b.nbytes:
-        return False
-    x, y = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
-    return all(np.array_equal(x[at : at + chunk], y[at : at + chunk]) for at in range(0, x.size, chunk))
 
 
 def _bytes_of(source: Any) -> memoryview | None:

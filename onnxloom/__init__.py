@@ -6,14 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from onnxloom.errors import InputError, ModelError, OnnxloomError, PassError, UnsupportedOpError
-    from onnxloom.lowering.runtime.api import compile
+    from onnxloom.errors import (
+        ArtifactError,
+        InputError,
+        ModelError,
+        OnnxloomError,
+        PassError,
+        UnsupportedOpError,
+    )
+    from onnxloom.lowering.runtime.api import compile, load
     from onnxloom.lowering.runtime.model import CompiledModel, HostStepWarning, NodeArg
     from onnxloom.lowering.runtime.session import GraphOptimizationLevel, InferenceSession, SessionOptions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArtifactError",
     "CompiledModel",
     "GraphOptimizationLevel",
     "HostStepWarning",
@@ -26,11 +34,19 @@ __all__ = [
     "SessionOptions",
     "UnsupportedOpError",
     "compile",
+    "load",
 ]
 
 _HOMES = {
-    "errors": ("InputError", "ModelError", "OnnxloomError", "PassError", "UnsupportedOpError"),
-    "lowering.runtime.api": ("compile",),
+    "errors": (
+        "ArtifactError",
+        "InputError",
+        "ModelError",
+        "OnnxloomError",
+        "PassError",
+        "UnsupportedOpError",
+    ),
+    "lowering.runtime.api": ("compile", "load"),
     "lowering.runtime.model": ("CompiledModel", "HostStepWarning", "NodeArg"),
     "lowering.runtime.session": ("GraphOptimizationLevel", "InferenceSession", "SessionOptions"),
 }

@@ -35,6 +35,10 @@ class ModelError(OnnxloomError):
     """The model or IR text is damaged, invalid, or refers to something that is not there."""
 
 
+class ArtifactError(ModelError):
+    """The file of a compiled model is damaged, or made for another processor or version."""
+
+
 class UnsupportedOpError(ModelError):
     """The model uses an op nobody here can run; names domain, op, opset and node."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import llvmlite
 
+from onnxloom import __version__
 from onnxloom.lowering.cache.disk import DiskCache, cache_directory
 from onnxloom.lowering.cpu_target import CpuTarget
 
@@ -27,11 +27,10 @@ _CODE_SOURCES = (
 
 
 @cache
-def compile_environment() -> str:
-    """A digest of processor, versions and the sources that emit code."""
-    target = CpuTarget.host()
+def compile_environment(target: CpuTarget) -> str:
+    """A digest of the processor compiled for, versions and the sources that emit code."""
     parts = [target.triple, target.cpu, target.features, llvmlite.__version__]
-    parts.append(metadata.version("onnxloom"))
+    parts.append(__version__)
     digest = hashlib.sha256("\n".join(parts).encode())
     lowering = Path(__file__).resolve().parent.parent
     for place in (lowering / name for name in _CODE_SOURCES):
@@ -42,14 +41,15 @@ def compile_environment() -> str:
 
 @dataclass(frozen=True)
 class KernelCache:
-    """Object code by kernel digest."""
+    """Object code for one processor, by kernel digest."""
 
     disk: DiskCache
+    target: CpuTarget = field(default_factory=CpuTarget.host)
 
     @staticmethod
-    def default() -> KernelCache:
-        """The cache of this user."""
-        return KernelCache(DiskCache(cache_directory()))
+    def default(target: CpuTarget | None = None) -> KernelCache:
+        """The cache of this user; for this processor if none is named."""
+        return KernelCache(DiskCache(cache_directory()), target or CpuTarget.host())
 
     def find(self, digests: Sequence[str]) -> dict[str, bytes]:
         """The object code that holds each of `digests`, for those that are there."""
@@ -80,9 +80,8 @@ class KernelCache:
         for digest in digests:
             self.disk.remove(self._kernel_key(digest))
 
-    @staticmethod
-    def _kernel_key(digest: str) -> str:
-        return f"kernel-{compile_environment()}-{digest}"
+    def _kernel_key(self, digest: str) -> str:
+        return f"kernel-{compile_environment(self.target)}-{digest}"
 
 
 def _object_key(name: bytes) -> str:

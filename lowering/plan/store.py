@@ -7,14 +7,18 @@ are views of the model's own bytes are not stored: only where they lie.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import mmap
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from onnxloom.lowering.plan import program as plain
 from onnxloom.lowering.plan.program import Array, is_array, numpy_dtype
+
+Part: TypeAlias = "bytes | memoryview"
 
 _ALIGNMENT = 64
 _CLASSES: dict[str, type[Any]] = {
@@ -34,19 +38,30 @@ def register(cls: type[Any]) -> type[Any]:
     return cls
 
 
+def classes_digest() -> str:
+    """Changes with the classes that can be stored, and with their fields."""
+    classes = sorted(_CLASSES.items())
+    text = repr([(name, [f.name for f in dataclasses.fields(cls)]) for name, cls in classes])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def dumps(value: Any, source: memoryview | None = None) -> bytes:
     """`value` as bytes. Arrays that lie in `source` are stored as positions in it. Raises Unstorable."""
+    return b"".join(parts(value, source))
+
+
+def parts(value: Any, source: memoryview | None = None) -> Sequence[Part]:
+    """What `dumps` gives, in parts; those of arrays are no copies. Raises Unstorable."""
     writer = _Writer(source)
     header = json.dumps(writer.encode(value), separators=(",", ":")).encode()
     start = _rounded(8 + len(header))
-    parts = [len(header).to_bytes(8, "little"), header, b"\0" * (start - 8 - len(header)), *writer.blobs]
-    return b"".join(parts)
+    return [len(header).to_bytes(8, "little"), header, b"\0" * (start - 8 - len(header)), *writer.blobs]
 
 
-def loads(data: bytes, source: memoryview | None = None) -> Any:
+def loads(data: bytes | memoryview, source: memoryview | None = None) -> Any:
     """What `dumps` was given; arrays are read-only views of `data` and `source`."""
     length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + length])
+    header = json.loads(bytes(data[8 : 8 + length]))
     return _Reader(memoryview(data)[_rounded(8 + length) :], source).decode(header)
 
 
@@ -56,7 +71,7 @@ def _rounded(size: int) -> int:
 
 class _Writer:
     def __init__(self, source: memoryview | None) -> None:
-        self.blobs: list[bytes] = []
+        self.blobs: list[Part] = []
         self._size = 0
         self._start, self._end = 0, 0
         if source is not None and source.nbytes:
@@ -90,14 +105,21 @@ class _Writer:
         address = array.__array_interface__["data"][0]
         if array.flags.c_contiguous and self._start <= address and address + array.nbytes <= self._end:
             return {"x": address - self._start, "k": kind}
-        return {"a": self._blob(array.tobytes()), "k": kind}
+        return {"a": self._blob(_bytes_of(array)), "k": kind}
 
-    def _blob(self, data: bytes) -> list[int]:
+    def _blob(self, data: Part) -> list[int]:
         at = self._size
         padded = _rounded(len(data))
         self.blobs += [data, b"\0" * (padded - len(data))]
         self._size += padded
         return [at, len(data)]
+
+
+def _bytes_of(array: Array) -> Part:
+    """The elements in order; no copy where they lie so."""
+    if not array.nbytes:
+        return b""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 class _Reader:
@@ -143,6 +165,14 @@ class _Reader:
         array = np.frombuffer(data, np.uint8).view(dtype).reshape(shape)
         array.flags.writeable = False
         return array
+
+
+def same_bytes(a: memoryview, b: memoryview, chunk: int = 1 << 24) -> bool:
+    """Whether two blocks of memory have the same contents (`memoryview` compares byte by byte in Python)."""
+    if a.nbytes != b.nbytes:
+        return False
+    x, y = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+    return all(np.array_equal(x[at : at + chunk], y[at : at + chunk]) for at in range(0, x.size, chunk))
 
 
 def source_of(arrays: list[Any]) -> memoryview | None:

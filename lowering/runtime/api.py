@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from onnxloom.errors import InputError
-from onnxloom.lowering.compile import CompileOptions, Progress, compile_model
 from onnxloom.lowering.runtime.model import CompiledModel
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.compile import Progress
+
+
+def load(model: str | os.PathLike[str] | bytes, *, threads: int = 1) -> CompiledModel:
+    """Loads a compiled model: a file that `onnxloom compile` or `CompiledModel.save` wrote, or its bytes.
+
+    Up to `threads` threads share the work (0: as many as there are cores, or as it is worth). The file holds
+    machine code, which runs with the rights of this process: load those you trust only.
+
+    Raises:
+        ArtifactError: it is damaged or no compiled model, or its code does not fit this processor or version
+            and the file does not keep the model it was made from.
+        OSError: it cannot be read.
+    """
+    from onnxloom.lowering.artifact.load import load_file
+    from onnxloom.lowering.runtime.threads import thread_count
+
+    return load_file(model, thread_count(threads))
 
 
 def compile(
@@ -22,6 +41,7 @@ def compile(
     skip_patterns: str | Iterable[str] | None = (),
     strict: bool = False,
     winograd: bool = True,
+    cpu: str = "",
     constant_folding: bool = True,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
@@ -34,7 +54,7 @@ def compile(
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
     `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
-    third of the rounding error.
+    third of the rounding error. `cpu` is what the code is made for: `host`, or a level such as `x86-64-v3`.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
@@ -42,6 +62,8 @@ def compile(
         PassError: `skip_passes` names no pass, `skip_patterns` no pattern; a plug-in does not load; two
             patterns have one name; with `strict`, a pass failed.
     """
+    from onnxloom.lowering.compile import CompileOptions, compile_model
+
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
         raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
     if progress is not None and not callable(progress):
@@ -57,6 +79,7 @@ def compile(
             skip_patterns=_texts("skip_patterns", skip_patterns),
             strict=strict,
             winograd=winograd,
+            cpu=cpu,
             fold=constant_folding,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import InputError, OnnxloomError, caller_level
+from onnxloom.lowering.plan import store
 from onnxloom.lowering.plan.memo import Memo
 from onnxloom.lowering.plan.node import Node
 from onnxloom.lowering.plan.program import DYNAMIC, Constants, KernelWork, Program, Slot, Spec
@@ -76,6 +78,14 @@ class Artifact:
     """Inputs that have a default value in the model, which is a constant here."""
     works: dict[str, KernelWork] = field(default_factory=dict[str, KernelWork])
     """Kernels whose tasks threads may share."""
+    triple: str = ""
+    """The platform the code is for, as LLVM spells it; empty where there is no code."""
+    features: tuple[str, ...] = ()
+    """The features of the processor that the code may use."""
+
+
+store.register(ModelMetadata)
+store.register(Artifact)
 
 
 class CompiledModel:
@@ -110,6 +120,8 @@ class CompiledModel:
         self._variants: dict[Any, CompiledModel | None] = {}
         """By shape key; None where the model cannot be compiled for it."""
         self._parent: CompiledModel | None = None
+        self.options: Any = None
+        """The `CompileOptions` it was compiled with, where that is known."""
         self.compile_overriding: Callable[[tuple[str, ...]], CompiledModel] | None = None
         """Compiles the model with inputs of these names in place of their default values."""
         self._overridable = frozenset(name for name, _ in artifact.overridable)
@@ -166,6 +178,25 @@ class CompiledModel:
     def engine(self) -> Engine:
         """What its programs share; for those who measure."""
         return self._engine
+
+    def save(self, path: str | os.PathLike[str], *, source: Any = None) -> None:
+        """Writes the compiled model to a file that `onnxloom.load` reads: conventionally `name.loom`.
+
+        What was worked out for input shapes that were run so far is part of it. With `source`, the ONNX file
+        or bytes that it was compiled from, a machine that the code does not fit compiles it again.
+
+        Raises:
+            InputError: `source` cannot be kept in the file.
+            OSError: the file cannot be written.
+        """
+        from onnxloom.lowering.artifact.save import save_artifact
+
+        variants = {
+            tuple([shape for _, shape in key]): variant.artifact
+            for key, variant in list(self._variants.items())
+            if variant is not None
+        }
+        save_artifact(path, self.artifact, variants, source, self.options)
 
     @property
     def variants(self) -> list[CompiledModel]:

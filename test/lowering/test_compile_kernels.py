@@ -18,6 +18,7 @@ from onnxloom.errors import PassError
 from onnxloom.lowering import compile_kernels as module
 from onnxloom.lowering.cache import DiskCache, KernelCache
 from onnxloom.lowering.compile_kernels import compile_kernels, kernel_digest
+from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.kernel_library import LinkError, load_library
 from onnxloom.lowering.object_symbols import undefined_symbols
 from onnxloom.tools.testing.kernels import call, elementwise_kernel, elementwise_text, parse_kernels
@@ -40,9 +41,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     log: list[list[str]] = []
     real = module.compile_missing
 
-    def spy(kernels: dict[str, KernelOp]) -> bytes:
+    def spy(kernels: dict[str, KernelOp], target: CpuTarget | None) -> bytes:
         log.append([kernel.sym_name.data for kernel in kernels.values()])
-        return real(kernels)
+        return real(kernels, target)
 
     monkeypatch.setattr(module, "compile_missing", spy)
     return log

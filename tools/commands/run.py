@@ -27,7 +27,7 @@ HELP = "compile a model and run it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", help=".onnx or .mlir file")
+    parser.add_argument("model", help=".onnx or .mlir file, or one that `onnxloom compile` wrote")
     add_input_arguments(parser)
     parser.add_argument("--outputs", metavar="FILE.npz", help="write the outputs there")
     parser.add_argument(
@@ -96,6 +96,12 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="Python file or package with fusion kinds, rewrite patterns or passes (repeatable)",
     )
+    group.add_argument(
+        "--cpu",
+        default="",
+        metavar="NAME",
+        help="what code is made for: host, x86-64-v3, ... (default: host)",
+    )
     group.add_argument("--no-winograd", action="store_true", help="only direct convolutions: round less")
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
@@ -147,6 +153,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         skip_patterns=skipped_patterns(args.skip_patterns),
         strict=args.strict,
         winograd=not args.no_winograd,
+        cpu=args.cpu,
         cache=not args.no_cache,
         external_data_dirs=tuple(args.external_data_dir),
         progress=progress,
@@ -155,6 +162,10 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
 
 def skipped_passes(named: Sequence[str]) -> tuple[str, ...]:
     """Raises UsageError for a name that no pass has."""
+    from onnxloom.transforms.pass_manager.environment import skipped_by_environment
+
+    if not named and not skipped_by_environment():
+        return ()
     from onnxloom.errors import PassError
     from onnxloom.transforms.pass_manager.skipping import passes_to_skip
 
