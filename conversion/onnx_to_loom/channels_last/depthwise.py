@@ -24,8 +24,7 @@ from onnxloom.conversion.onnx_to_loom.channels_last.windows import (
     Point,
     Reduction,
     WindowTiles,
-    tile_width,
-    vector_lanes,
+    tile_shape,
     window_sizes,
 )
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
@@ -35,7 +34,6 @@ from onnxloom.conversion.onnx_to_loom.widening import is_half
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,
-    bit_width,
     compute_type,
     is_float,
 )
@@ -62,17 +60,10 @@ def build_depthwise_channels_last(builder: KernelBuilder, name: str, conv: Convo
     ins = [conv.source, weights, *conv.others]
     kernel = builder.kernel(name, ins, [result_type], len(arguments))
     element = compute_type(buffer_element(conv.source.type))
-    lanes = vector_lanes(builder.kernels.target.lanes(max(1, bit_width(element) // 8)), channels)
+    target = builder.kernels.target
+    shape = tile_shape(conv.window, sizes, channels, channels // conv.group, element, target)
     count = len(sizes.arguments)
-    tiles = WindowTiles(
-        kernel,
-        conv.window,
-        kernel.sizes[:count],
-        channels,
-        channels // conv.group,
-        lanes,
-        tile_width(result_type.get_shape()[-2]),
-    )
+    tiles = WindowTiles(kernel, conv.window, kernel.sizes[:count], shape)
     _Writer(kernel, conv, tap_strides, kernel.sizes[count:]).write(tiles)
     return builder.launch(kernel, ins, [builder.empty(result_type, dims)], arguments)[0]
 

@@ -16,14 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, index_value
+from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.onnx.semantics.scalars import Scalar
+from onnxloom.dialects.loom.target import Target
+from onnxloom.dialects.loom.window_space import window_dim
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width
 
 LINES = 8
 """Lines of the result per task."""
@@ -33,6 +35,12 @@ VECTORS = 4
 
 WIDTHS = (7, 8, 6, 5, 4)
 """Places of a tile, by preference; one sum each and the weights fit 16 registers."""
+
+WIDE = 14
+"""Places of a tile where many taps make up for fetching more columns; needs 32 registers."""
+
+WIDE_TAPS = 5
+"""Taps along the last dim from which on such tiles pay; measured by `benchmarks/depthwise.py`."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class WindowSizes:
     places: Sequence[SSAValue]
     before: Sequence[SSAValue]
     after: Sequence[SSAValue]
+    known: tuple[int, int, int] | None
+    """Along the last spatial dim its size, places, and border before, if known at compile time."""
 
     @property
     def arguments(self) -> list[SSAValue]:
@@ -62,21 +72,56 @@ def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> Wi
     planes = builder.view(source, [batch, channels, *spatial])
     op = loom.WindowSpaceOp.make(planes, rows, window.auto_pad, window.ceil)
     results = list(builder.insert(op).results)
-    return WindowSizes(batch, spatial, channels, results[0::3], results[1::3], results[2::3])
+    size = index_value(spatial[-1])
+    known = None if size is None else (size, *_last_dim(window, size))
+    return WindowSizes(batch, spatial, channels, results[0::3], results[1::3], results[2::3], known)
 
 
-def tile_width(places: int) -> int:
-    """Places of a tile for lines of so many (DYNAMIC_INDEX: not known): as few beyond the end as possible."""
-    if places == DYNAMIC_INDEX:
-        return WIDTHS[-1]
-    if places <= max(WIDTHS):
-        return max(places, 1)
-    return min(WIDTHS, key=lambda width: -places % width)
+def _last_dim(window: Window, size: int) -> tuple[int, int]:
+    last = window.rank - 1
+    pads = (window.pads[last], window.pads[-1])
+    row = (window.kernel[last], window.strides[last], window.dilations[last], pads)
+    try:
+        places, before, _ = window_dim(size, *row, window.auto_pad, window.ceil)
+    except ValueError as error:
+        raise Declined(str(error)) from error
+    return places, before
 
 
-def vector_lanes(lanes: int, channels: int) -> int:
-    """Channels computed at once: a power of two, at most `lanes` and at most all."""
-    return min(lanes, 1 << (max(channels, 1).bit_length() - 1))
+def tile_shape(
+    window: Window, sizes: WindowSizes, channels: int, multiplier: int, element: Attribute, target: Target
+) -> TileShape:
+    """The tiles of windows whose sums are of type `element`, for a result of so many channels."""
+    lanes = target.lanes(max(1, bit_width(element) // 8))
+    lanes = min(lanes, 1 << (max(channels, 1).bit_length() - 1))
+    if sizes.known is None:
+        return TileShape(channels, multiplier, lanes, WIDTHS[-1], None)
+    size, places, before = sizes.known
+    wide = window.kernel[-1] >= WIDE_TAPS and target.vector_registers >= 32
+    widths = (WIDE, *WIDTHS) if wide else WIDTHS
+    width = max(places, 1) if places <= max(WIDTHS) else min(widths, key=lambda w: -places % w)
+    columns = range((width - 1) * window.strides[-1] + window.extents[-1])
+    starts = range(-before, places * window.strides[-1] - before, width * window.strides[-1])
+    beside = frozenset(column for column in columns for start in starts if not 0 <= start + column < size)
+    return TileShape(channels, multiplier, lanes, width, beside, places % width == 0)
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """What kernels are specialised on besides the window."""
+
+    channels: int
+    """Channels of the result."""
+    multiplier: int
+    """Channels of the result per channel of the image."""
+    lanes: int
+    """Channels computed at once: a power of two, at most all."""
+    width: int
+    """Places of a tile."""
+    beside: frozenset[int] | None
+    """Columns of a tile that lie beside the image for some tile; None if that is not known."""
+    full: bool = False
+    """Whether no tile reaches beyond the end of its line."""
 
 
 @dataclass(frozen=True)
@@ -130,25 +175,11 @@ class Reduction:
 
 
 class WindowTiles:
-    """Writes the loops; `sizes` are `WindowSizes.arguments` in a kernel whose first input is the image.
+    """Writes the loops; `sizes` are `WindowSizes.arguments` in a kernel whose first input is the image."""
 
-    `channels` are those of the result, of which each one of the image has the same number; a vector has
-    `lanes` of them, a tile `width` places.
-    """
-
-    def __init__(
-        self,
-        k: KernelBody,
-        window: Window,
-        sizes: Sequence[Scalar],
-        channels: int,
-        multiplier: int,
-        lanes: int,
-        width: int,
-    ):
+    def __init__(self, k: KernelBody, window: Window, sizes: Sequence[Scalar], shape: TileShape):
         rank = window.rank
-        self.k, self.window, self.width = k, window, width
-        self.channel_count, self.multiplier, self.lanes = channels, multiplier, lanes
+        self.k, self.window, self.shape = k, window, shape
         self.batch, self.channels = sizes[0], sizes[1 + rank]
         self.spatial, self.places = sizes[1 : 1 + rank], sizes[2 + rank : 2 + 2 * rank]
         self.before = sizes[2 + 2 * rank : 2 + 3 * rank]
@@ -161,7 +192,7 @@ class WindowTiles:
     def write(self, reduction: Reduction) -> None:
         """The whole kernel."""
         k = self.k
-        vectors = -(-self.channel_count // self.lanes)
+        vectors = -(-self.shape.channels // self.shape.lanes)
         chunks = k.index(-(-vectors // VECTORS))
         lines = self.batch
         for places in self.places[:-1]:
@@ -208,8 +239,8 @@ class WindowTiles:
     def _line(self, reduction: Reduction, line: Line, vectors: tuple[Scalar, Scalar]) -> None:
         """All tiles of a line; those whose windows lie inside of the image need no checks."""
         k, s = self.k, self.k.scalars
-        places, width = self.places[-1], k.index(self.width)
-        reach = (self.width - 1) * self.window.strides[-1] + self.window.extents[-1]
+        places, width = self.places[-1], k.index(self.shape.width)
+        reach = (self.shape.width - 1) * self.window.strides[-1] + self.window.extents[-1]
         with k.loop(s.emit(arith.CeilDivSIOp(places, width))) as tile:
             place = k.mul(tile, width)
             start = k.sub(k.mul(place, k.index(self.window.strides[-1])), self.before[-1])
@@ -225,11 +256,11 @@ class WindowTiles:
     @contextmanager
     def _vectors(self, bounds: tuple[Scalar, Scalar]) -> Generator[Scalar]:
         """A loop over the first channels of vectors; the last one overlaps the one before if it must."""
-        k, lanes = self.k, self.lanes
+        k, lanes = self.k, self.shape.lanes
         with k.loop(bounds[1], start=bounds[0]) as i:
             start = k.mul(i, k.index(lanes))
-            whole = self.channel_count % lanes == 0
-            yield start if whole else k.scalars.minimum(start, k.index(self.channel_count - lanes))
+            whole = self.shape.channels % lanes == 0
+            yield start if whole else k.scalars.minimum(start, k.index(self.shape.channels - lanes))
 
 
 @dataclass(frozen=True)
@@ -248,16 +279,18 @@ class _Tile:
     def write(self) -> None:
         t, k, s = self.tiles, self.tiles.k, self.tiles.k.scalars
         columns = self._columns()
-        with k.lanes(t.lanes) as lane:
+        with k.lanes(t.shape.lanes) as lane:
             channel = k.add(self.first_channel, lane)
             source = k.add(self.line.source, self._input_channel(lane))
-            sums = self._sums(0, source, k.index(0), channel, [self.reduction.initial()] * t.width, columns)
+            sums = self._sums(
+                0, source, k.index(0), channel, [self.reduction.initial()] * t.shape.width, columns
+            )
             row = k.mul(self.line.number, t.places[-1])
             for i, total in enumerate(sums):
                 place = k.add(self.place, k.index(i))
-                at = k.add(k.mul(k.add(row, place), k.index(t.channel_count)), channel)
+                at = k.add(k.mul(k.add(row, place), k.index(t.shape.channels)), channel)
                 point = Point(self.line, place, channel)
-                if not self.checked:
+                if not self.checked or t.shape.full:
                     k.store(self.reduction.finish(point, total), k.outs[0], at)
                     continue
                 with k.branch(s.cmp("lt", place, t.places[-1])) as (there, _), k.inside(there):
@@ -268,12 +301,12 @@ class _Tile:
         t, k, s = self.tiles, self.tiles.k, self.tiles.k.scalars
         window = t.window
         found: dict[int, tuple[Scalar, Scalar | None]] = {}
-        for p in range(t.width):
+        for p in range(t.shape.width):
             for i in range(window.kernel[-1]):
                 column = p * window.strides[-1] + i * window.dilations[-1]
                 at = k.add(self.start, k.index(column))
                 there = None
-                if self.checked:
+                if self.checked and (t.shape.beside is None or column in t.shape.beside):
                     there = s.and_(s.cmp("ge", at, k.index(0)), s.cmp("lt", at, t.spatial[-1]))
                     at = s.select(there, at, k.index(0))
                 if column not in found:
@@ -283,15 +316,15 @@ class _Tile:
     def _input_channel(self, lane: Scalar) -> Scalar:
         """The channel a lane reads; vectors start at multiples of the lanes and of the multiplier."""
         t, k = self.tiles, self.tiles.k
-        if t.multiplier == 1:
+        if t.shape.multiplier == 1:
             return k.add(self.first_channel, lane)
 
         def divided(value: Scalar) -> Scalar:
-            return k.scalars.emit(arith.DivSIOp(value, k.index(t.multiplier)))
+            return k.scalars.emit(arith.DivSIOp(value, k.index(t.shape.multiplier)))
 
-        if t.lanes % t.multiplier == 0:
+        if t.shape.lanes % t.shape.multiplier == 0:
             return k.add(divided(self.first_channel), divided(lane))
-        if t.multiplier % t.lanes == 0:
+        if t.shape.multiplier % t.shape.lanes == 0:
             return divided(self.first_channel)
         return divided(k.add(self.first_channel, lane))
 
@@ -334,7 +367,7 @@ class _Tile:
         result = list(sums)
         for i in range(window.kernel[-1]):
             factor = self.reduction.factor(k.add(tap, k.index(i)), channel)
-            for p in range(t.width):
+            for p in range(t.shape.width):
                 column = p * window.strides[-1] + i * window.dilations[-1]
                 if column not in loaded:
                     at, there = columns[column]
