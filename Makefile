@@ -19,7 +19,7 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test conformance check lint format models lit fuzz-passes fuzz-compiled mutate clean
+.PHONY: help setup demo test conformance check lint format models bench lit fuzz-passes fuzz-compiled mutate clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
@@ -31,6 +31,7 @@ help:
 	@echo 'make mutate  take every guard of passes, patterns and kinds away once; tests must notice (ONLY="path ...")'
 	@echo 'make format  let ruff format the code'
 	@echo 'make models  fetch all real models into $(MODELS)'
+	@echo 'make bench   all figures against onnxruntime and their goals (GROUPS="gemm fetched", THREADS=2)'
 	@echo "make lit     run the .mlir tests with lit's own runner"
 	@echo 'make setup   only make the environment'
 	@echo 'make clean   remove it'
@@ -90,6 +91,14 @@ format: $(READY)
 
 models: $(READY)
 	$(BIN)/python -m onnxloom.tools.fetch_models --out $(MODELS)
+
+# Half an hour for all groups; fetched models that are not there are left out.
+THREADS ?= 1
+
+bench: $(READY)
+	@mkdir -p build
+	$(BIN)/python -m benchmarks.run $(GROUPS) --threads $(THREADS) --models $(MODELS) \
+	  --json build/bench.json --picture build/bench.svg
 
 lit: $(READY)
 	$(BIN)/lit -q test

@@ -39,4 +39,4 @@ class CaseWriter(GraphWriter):
     def case(self, result: str) -> Case:
         """What was written, with `result` as its output."""
         self.output(result, None)
-        return Case(self.name, self.model(), self.feeds)
+        return Case(self.name, onnx.shape_inference.infer_shapes(self.model()), self.feeds)
