@@ -20,7 +20,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, has_few_taps
+from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, has_few_taps, plane_tasks
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width, compute_type, is_float
@@ -76,9 +76,11 @@ class _Writer:
 
     def write(self) -> None:
         k = self.kernel
-        total = k.mul(self.batch, self.lines[2][0])
         whole = self._strides_agree()
-        with k.loop(self.batch) as n, k.loop(self.group) as g, k.loop(self.rows) as m:
+        counts = [self.batch, self.group, self.rows]
+        planes = k.mul(k.mul(self.batch, self.group), self.rows)
+        with plane_tasks(k, planes) as (plane, last):
+            n, g, m = k.split(plane, counts)
             at = [k.add(k.add(k.mul(n, a), k.mul(g, b)), k.mul(m, c)) for a, b, c in self.lines]
             taps = range(math.prod(self.window.kernel))
             weights = [k.scalars.widen(k.load(self.weights, k.add(at[0], k.index(tap)))) for tap in taps]
@@ -90,7 +92,7 @@ class _Writer:
             sweep = WindowSweep(k, self.window, [*self.leading, self.width], self.strides, self.lanes)
             sweep.write(
                 at[1],
-                k.sub(total, at[2]),
+                k.sub(k.mul(last, self.points), at[2]),
                 lambda lane: self._output(lane, at, weights, fixed),
                 before=hold,
                 whole=whole,

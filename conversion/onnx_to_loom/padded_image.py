@@ -84,21 +84,29 @@ class _Writer:
 
     def write(self) -> None:
         k = self.kernel
-        with k.loop(self.planes) as plane:
-            self._rows(0, plane, plane, None)
+        with k.task_nest(self.planes, *self.rows[:1]) as (plane, *row):
+            if row:
+                self._row(0, row[0], (plane, plane), None)
+            else:
+                self._phases(plane, plane, None)
 
     def _rows(self, depth: int, source: Scalar, target: Scalar, inside: Scalar | None) -> None:
         """`source` and `target` count rows of the dims so far; `inside`: whether the source row exists."""
-        k, s = self.kernel, self.kernel.scalars
+        k = self.kernel
         if depth == len(self.rows):
             self._phases(source, target, inside)
             return
         with k.loop(self.rows[depth]) as i:
-            row = k.sub(i, self.begins[depth])
-            there = s.and_(s.cmp("ge", row, k.index(0)), s.cmp("lt", row, self.spatial[depth]))
-            both = there if inside is None else s.and_(inside, there)
-            at = k.add(k.mul(source, self.spatial[depth]), row)
-            self._rows(depth + 1, at, k.add(k.mul(target, self.rows[depth]), i), both)
+            self._row(depth, i, (source, target), inside)
+
+    def _row(self, depth: int, i: Scalar, at: tuple[Scalar, Scalar], inside: Scalar | None) -> None:
+        """Row `i` of dim `depth`; `at` is where source and target stand."""
+        k, s = self.kernel, self.kernel.scalars
+        row = k.sub(i, self.begins[depth])
+        there = s.and_(s.cmp("ge", row, k.index(0)), s.cmp("lt", row, self.spatial[depth]))
+        both = there if inside is None else s.and_(inside, there)
+        source = k.add(k.mul(at[0], self.spatial[depth]), row)
+        self._rows(depth + 1, source, k.add(k.mul(at[1], self.rows[depth]), i), both)
 
     def _phases(self, source: Scalar, target: Scalar, inside: Scalar | None) -> None:
         k, s = self.kernel, self.kernel.scalars

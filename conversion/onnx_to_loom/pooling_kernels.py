@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep
+from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, plane_tasks
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type, is_float
 
@@ -103,8 +103,11 @@ class BlockPooling:
             k, self.windows, self.sizes, self.before, self.after, self.pool.count_padding
         )
         self.scratch = k.scratch(self.wide, BLOCK)
-        with k.loop(k.sizes[0]) as plane:
-            self._outer(0, plane, plane, [])
+        with k.task_nest(k.sizes[0], *self.places[: min(1, spatial - 1)]) as (plane, *place):
+            if place:
+                self._place(0, place[0], plane, plane, [])
+            else:
+                self._row(plane, plane, [])
 
     def _outer(self, d: int, source: Scalar, target: Scalar, starts: list[Scalar]) -> None:
         """Loops over the places along all spatial dims but the last."""
@@ -113,8 +116,12 @@ class BlockPooling:
             self._row(source, target, starts)
             return
         with k.loop(self.places[d]) as o:
-            start = k.sub(k.mul(o, k.index(self.windows[d].stride)), self.before[d])
-            self._outer(d + 1, source, k.at(target, self.places[d], o), [*starts, start])
+            self._place(d, o, source, target, starts)
+
+    def _place(self, d: int, o: Scalar, source: Scalar, target: Scalar, starts: list[Scalar]) -> None:
+        k = self.k
+        start = k.sub(k.mul(o, k.index(self.windows[d].stride)), self.before[d])
+        self._outer(d + 1, source, k.at(target, self.places[d], o), [*starts, start])
 
     def _row(self, plane: Scalar, target: Scalar, starts: list[Scalar]) -> None:
         k, last = self.k, len(self.windows) - 1
@@ -190,12 +197,10 @@ class SweptPooling:
         points = k.index(1)
         for place in places:
             points = k.mul(points, place)
-        total = k.mul(k.sizes[0], points)
-        with k.loop(k.sizes[0]) as i:
+        with plane_tasks(k, k.sizes[0]) as (i, last):
             target = k.mul(i, points)
-            sweep.write(
-                k.mul(i, plane), k.sub(total, target), lambda lane: self._output(lane, target, counts)
-            )
+            room = k.sub(k.mul(last, points), target)
+            sweep.write(k.mul(i, plane), room, lambda lane: self._output(lane, target, counts))
 
     def _output(self, lane: Lane, target: Scalar, counts: WindowCounts) -> None:
         k, s = self.k, self.k.scalars

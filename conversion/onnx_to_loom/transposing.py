@@ -22,6 +22,9 @@ from onnxloom.dialects.onnx.semantics.scalars import Scalar
 TILE = 32
 """Rows and columns of a tile; 32 x 32 f32 are 4 KiB."""
 
+STRIP_ROWS, STRIP_COLUMNS = 128, 1024
+"""Rows and columns of the result that are a task at most."""
+
 
 def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> SSAValue:
     """A copy with permuted dims; a view where only dims of 1 move."""
@@ -79,22 +82,20 @@ def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous:
     def tiles(size: Scalar) -> Scalar:
         return k.scalars.emit(arith.DivUIOp(k.add(size, k.index(TILE - 1)), k.index(TILE)))
 
-    def tile(source: Scalar, target: Scalar) -> None:
-        rows, cols = sizes[contiguous], sizes[-1]
+    def tile(source: Scalar, target: Scalar, rows: Scalar, cols: Scalar) -> None:
         if lanes is None:
-            through_scratch(source, target)
+            through_scratch(source, target, rows, cols)
             return
         small = k.scalars.cmp("lt", k.scalars.minimum(rows, cols), k.index(lanes))
         with k.branch(small) as (thin, wide):
             with k.inside(thin):
-                through_scratch(source, target)
+                through_scratch(source, target, rows, cols)
             with k.inside(wide):
                 source_side = Matrix(k.ins[0], source, strides[-1])
                 target_side = Matrix(k.outs[0], target, target_strides[contiguous])
                 write_transposed(k, source_side, target_side, cols, rows, lanes)
 
-    def through_scratch(source: Scalar, target: Scalar) -> None:
-        rows, cols = sizes[contiguous], sizes[-1]
+    def through_scratch(source: Scalar, target: Scalar, rows: Scalar, cols: Scalar) -> None:
         with k.loop(tiles(rows)) as tr, k.loop(tiles(cols)) as tc:
             r0, c0 = k.mul(tr, k.index(TILE)), k.mul(tc, k.index(TILE))
             height = k.scalars.minimum(k.sub(rows, r0), k.index(TILE))
@@ -108,18 +109,33 @@ def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous:
                 with k.loop(width, parallel=True) as c:
                     k.store(k.load(scratch, k.at(c, row, r)), k.outs[0], k.add(write, c))
 
-    def nest(d: int, source: Scalar, target: Scalar) -> None:
-        if d == rank - 1:
-            tile(source, target)
-        elif d == contiguous:
-            nest(d + 1, source, target)
-        else:
-            with k.loop(sizes[d]) as i:
-                nest(
-                    d + 1,
-                    k.add(source, k.mul(i, strides[d])),
-                    k.add(target, k.mul(i, target_strides[d])),
-                )
+    outer = [d for d in range(rank - 1) if d != contiguous]
 
-    nest(0, k.index(0), k.index(0))
+    def nest(dims: Sequence[int], source: Scalar, target: Scalar, rows: Scalar, cols: Scalar) -> None:
+        if not dims:
+            tile(source, target, rows, cols)
+            return
+        d, *rest = dims
+        with k.loop(sizes[d]) as i:
+            nest(rest, *step(d, i, source, target), rows, cols)
+
+    def step(d: int, i: Scalar, source: Scalar, target: Scalar) -> tuple[Scalar, Scalar]:
+        return k.add(source, k.mul(i, strides[d])), k.add(target, k.mul(i, target_strides[d]))
+
+    def strip(size: Scalar, number: Scalar, length: int) -> tuple[Scalar, Scalar]:
+        first = k.mul(number, k.index(length))
+        return first, k.scalars.minimum(k.index(length), k.sub(size, first))
+
+    def strips(size: Scalar, length: int) -> Scalar:
+        return k.scalars.emit(arith.CeilDivSIOp(size, k.index(length)))
+
+    shared = outer[:1]
+    counts = [strips(sizes[contiguous], STRIP_ROWS), strips(sizes[-1], STRIP_COLUMNS)]
+    with k.task_nest(*(sizes[d] for d in shared), *counts) as (*position, tr, tc):
+        r0, rows = strip(sizes[contiguous], tr, STRIP_ROWS)
+        c0, cols = strip(sizes[-1], tc, STRIP_COLUMNS)
+        source, target = step(contiguous, r0, *step(rank - 1, c0, k.index(0), k.index(0)))
+        for d, i in zip(shared, position, strict=True):
+            source, target = step(d, i, source, target)
+        nest(outer[1:], source, target, rows, cols)
     return k

@@ -1,15 +1,16 @@
 """How does a kernel slide a window of few taps over rows? In whole vectors of neighbouring outputs.
 
 A vector may reach past the end of a result row: what it writes there is written again by the next row.
-Only the last elements of the whole result are computed one by one. The rows windows are read from must
-hold the elements such a vector reads; padded images do.
+Only the last elements of a group of planes, which one thread computes, are computed one by one. The rows
+windows are read from must hold the elements such a vector reads; padded images do.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -20,6 +21,29 @@ from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 MAX_TAPS = 49
 """Taps of the largest window swept: every tap is an operation of the kernel."""
+
+
+PLANES = 16
+"""Planes that are a task at most."""
+
+ENOUGH_TASKS = 32
+"""Fewer tasks than this have fewer planes each."""
+
+
+@contextmanager
+def plane_tasks(k: KernelBody, planes: Scalar) -> Generator[tuple[Scalar, Scalar]]:
+    """A loop over planes, groups of which are tasks; gives the plane and the end of its group.
+
+    What a vector writes past the end of a plane is written again by the next one only inside of a group.
+    """
+    s = k.scalars
+    share = s.minimum(s.emit(arith.DivSIOp(planes, k.index(ENOUGH_TASKS))), k.index(PLANES))
+    share = s.maximum(share, k.index(1))
+    with k.tasks(s.emit(arith.CeilDivSIOp(planes, share))) as group:
+        first = k.mul(group, share)
+        last = s.minimum(k.add(first, share), planes)
+        with k.loop(last, start=first) as plane:
+            yield plane, last
 
 
 @dataclass(frozen=True)
@@ -61,7 +85,7 @@ class WindowSweep:
         """Sweeps the plane at offset `source`.
 
         Args:
-            room: elements of the result from this plane's first one to the end of all planes.
+            room: elements of the result from this plane's first one to the end of all planes of the task.
             body: computes and stores one output.
             before: called where the loop over the lanes of a vector starts.
             whole: further condition for whole vectors.
