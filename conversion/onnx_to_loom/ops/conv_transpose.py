@@ -106,7 +106,7 @@ class _Scatter:
         k, s = self.k, self.k.scalars
         points, places = self._product(self.outputs), self._product(self.spatial)
         taps = k.index(math.prod(self.window.kernel))
-        with k.loop(self.batch) as n, k.loop(self.channels) as c:
+        with k.task_nest(self.batch, self.channels) as (n, c):
             plane = k.at(n, self.channels, c)
             target, source = k.mul(plane, points), k.mul(k.mul(plane, taps), places)
             element = k.outs[0].type.element_type  # pyright: ignore

@@ -127,17 +127,25 @@ def _mapped_pad(
     k = KernelBody(f"pad_{mode}", [word], [word], 3 * rank)
     out, source, pads = k.sizes[:rank], k.sizes[rank : 2 * rank], k.sizes[2 * rank :]
 
+    def step(depth: int, i: Scalar, read: Scalar, write: Scalar) -> tuple[Scalar, Scalar]:
+        mapped = _INDEX_MAPS[mode](k, k.sub(i, pads[depth]), source[depth])
+        return k.at(read, source[depth], mapped), k.at(write, out[depth], i)
+
     def nest(depth: int, read: Scalar, write: Scalar) -> None:
         last = depth == rank - 1
         with k.loop(out[depth], parallel=last) as i:
-            mapped = _INDEX_MAPS[mode](k, k.sub(i, pads[depth]), source[depth])
-            source_at, target_at = k.at(read, source[depth], mapped), k.at(write, out[depth], i)
+            source_at, target_at = step(depth, i, read, write)
             if last:
                 k.store(k.load(k.ins[0], source_at), k.outs[0], target_at)
             else:
                 nest(depth + 1, source_at, target_at)
 
-    nest(0, k.index(0), k.index(0))
+    shared = min(rank - 1, 2)
+    with k.task_nest(*out[:shared]) as position:
+        read, write = k.index(0), k.index(0)
+        for d, i in enumerate(position[:shared]):
+            read, write = step(d, i, read, write)
+        nest(shared, read, write)
     return builder.launch(k, [data], [target], [*dims, *builder.dims(data), *before])[0]
 
 

@@ -37,7 +37,7 @@ def lower_local_response(op: onnx.LRNOp, inputs: Inputs, builder: KernelBuilder)
     block = k.index(_BLOCK)
     sums = k.scratch(compute_type(buffer_element(x.type)), _BLOCK)
     s, before = k.scalars, (size - 1) // 2
-    with k.loop(images) as n, k.loop(s.emit(arith.CeilDivSIOp(places, block))) as b:
+    with k.task_nest(images, s.emit(arith.CeilDivSIOp(places, block))) as (n, b):
         first = k.mul(b, block)
         count = s.minimum(block, k.sub(places, first))
         with k.loop(channels) as c:

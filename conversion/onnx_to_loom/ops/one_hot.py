@@ -36,7 +36,7 @@ def lower_one_hot(op: onnx.OneHotOp, inputs: Inputs, builder: KernelBuilder) -> 
     outer, count, inner = k.sizes
     s = k.scalars
     off, on = (k.load(k.ins[1], k.index(i)) for i in range(2))
-    with k.loop(outer) as o, k.loop(inner) as i:
+    with k.task_nest(outer, inner) as (o, i):
         index = k.to_index(k.load(k.ins[0], k.at(o, inner, i)))
         place = s.select(s.cmp("lt", index, k.index(0)), k.add(index, count), index)
         with k.loop(count, parallel=True) as d:

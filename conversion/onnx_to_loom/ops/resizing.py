@@ -31,6 +31,9 @@ from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float
 BLOCK = 256
 """Places along the last axis whose sources are computed at once."""
 
+ROWS = 64
+"""Rows they are used for: such a part is a task."""
+
 _NEAREST: dict[str, Callable[[KernelBody, Scalar], Scalar]] = {
     "round_prefer_floor": lambda k, x: k.scalars.unary(xmath.CeilOp, k.scalars.add_const(x, -0.5)),
     "round_prefer_ceil": lambda k, x: k.scalars.unary(xmath.FloorOp, k.scalars.add_const(x, 0.5)),
@@ -164,7 +167,7 @@ def _mix(k: KernelBody, rule: Resampling, a: Scalar, b: Scalar, weight: Scalar) 
 def _inner_axis(k: KernelBody, rule: Resampling) -> None:
     """Rows of the dims after the axis are copied or mixed whole."""
     outer, size, out, inner = k.sizes
-    with k.loop(outer) as o, k.loop(out) as j:
+    with k.task_nest(outer, out) as (o, j):
         first, second, weight = _sources(k, rule, j)
         rows = [k.mul(k.at(o, size, place), inner) for place in (first, second)]
         target = k.mul(k.at(o, out, j), inner)
@@ -183,7 +186,8 @@ def _last_axis(k: KernelBody, rule: Resampling) -> None:
     weights = k.scratch(f64, BLOCK)
     block = k.index(BLOCK)
     blocks = s.emit(arith.DivUIOp(k.add(out, k.index(BLOCK - 1)), block))
-    with k.loop(blocks) as b:
+    groups = s.emit(arith.CeilDivSIOp(outer, k.index(ROWS)))
+    with k.task_nest(blocks, groups) as (b, g):
         begin = k.mul(b, block)
         width = s.minimum(k.sub(out, begin), block)
         with k.loop(width, parallel=True) as j:
@@ -192,7 +196,8 @@ def _last_axis(k: KernelBody, rule: Resampling) -> None:
             if rule.linear:
                 k.store(k.from_index(second, i64), places[1], j)
                 k.store(weight, weights, j)
-        with k.loop(outer) as o:
+        first_row = k.mul(g, k.index(ROWS))
+        with k.loop(s.minimum(outer, k.add(first_row, k.index(ROWS))), start=first_row) as o:
             row, target = k.mul(o, size), k.add(k.mul(o, out), begin)
             with k.loop(width, parallel=True) as j:
                 value = k.load(k.ins[0], k.add(row, k.to_index(k.load(places[0], j))))

@@ -80,7 +80,7 @@ def _layout(
 def _write(k: KernelBody, width: int, turned: int, interleaved: bool) -> None:
     batch, heads, rows, *strides = k.sizes
     half = k.index(turned // 2)
-    with k.loop(batch) as b, k.loop(heads) as h, k.loop(rows) as r:
+    with k.task_nest(batch, heads, rows) as (b, h, r):
         places = zip((b, h, r), strides, strict=True)
         at = k.index(0)
         for place, stride in places:

@@ -88,7 +88,7 @@ class _Walk:
     def write(self) -> None:
         k = self.k
         rows, features, trees, targets = k.sizes
-        with k.loop(rows) as r:
+        with k.tasks(rows) as r:
             row, out = k.mul(r, features), k.mul(r, targets)
             if self.is_single:
                 self._one_target(row, out, trees)

@@ -31,7 +31,7 @@ def lower_trilu(op: onnx.TriluOp, inputs: Inputs, builder: KernelBuilder) -> Seq
     k = KernelBody("triu" if upper else "tril", [word], [word], 4)
     n, n_rows, n_cols, offset = k.sizes
     zero = k.scalars.const(0, word)
-    with k.loop(n) as b, k.loop(n_rows) as i:
+    with k.task_nest(n, n_rows) as (b, i):
         base = k.mul(k.at(b, n_rows, i), n_cols)
         edge = k.add(i, offset)
         with k.loop(n_cols, parallel=True) as j:
@@ -55,7 +55,7 @@ def lower_cumulative(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
     k = builder.kernel(name, [data], [data.type], 3)
     outer, length, inner = k.sizes
     s = k.scalars
-    with k.loop(outer) as o, k.loop(inner) as i:
+    with k.task_nest(outer, inner) as (o, i):
         base = k.add(k.mul(k.mul(o, length), inner), i)
 
         def step(j: SSAValue, acc: Sequence[SSAValue], base: SSAValue = base) -> Sequence[SSAValue]:
