@@ -163,6 +163,11 @@ def reduction(name: str, element: Attribute) -> Reduction:
     return Reduction(f"reduce_{words}", [table[name]()])
 
 
+def _only(s: Scalars, acc: Sequence[Scalar], count: Scalar, earlier: Sequence[Scalar]) -> Scalar:
+    """The one accumulator as it is."""
+    return acc[0]
+
+
 def arg_extreme(element: Attribute, largest: bool, last: bool) -> Reduction:
     """ArgMax or ArgMin: the index of the first (or last) extreme element; NaN is the most extreme.
 
@@ -172,7 +177,7 @@ def arg_extreme(element: Attribute, largest: bool, last: bool) -> Reduction:
     (extreme,) = _extreme(element, largest).passes
     missing = -1 if last else 2**63 - 1
     wide = compute_type(storage_type(element))
-    extreme = replace(extreme, finish=lambda s, acc, count, earlier: acc[0])
+    extreme = replace(extreme, finish=_only)
 
     def step(
         s: Scalars, acc: Sequence[Scalar], x: Scalar, j: Scalar, earlier: Sequence[Scalar]
@@ -184,5 +189,5 @@ def arg_extreme(element: Attribute, largest: bool, last: bool) -> Reduction:
         place = s.select(hit, s.emit(arith.IndexCastOp(j, i64)), s.const(missing, i64))
         return [s.maximum(acc[0], place) if last else s.minimum(acc[0], place)]
 
-    where = Pass([i64], lambda s: [s.const(missing, i64)], step, lambda s, acc, count, earlier: acc[0])
+    where = Pass([i64], lambda s: [s.const(missing, i64)], step, _only)
     return Reduction(name, [extreme, where])
