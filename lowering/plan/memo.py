@@ -51,6 +51,8 @@ def signature(operand: Value | int, shape_only: bool = False) -> Any:
         return operand.shape if operand.dtype is None else (operand.dtype.name, *operand.shape)
     if operand.constant >= 0:
         return ("c", operand.constant)
+    if operand.part:
+        return ("p", operand.dtype.name if operand.dtype else "", *operand.part)
     if is_array(operand.known):
         return ("k", operand.dtype.name if operand.dtype else "", operand.shape, contents(operand.known))
     return ("o", identity(operand.known))

@@ -72,6 +72,8 @@ class Value:
     offset: int = 0
     constant: int = -1
     """Number of the model constant this is, if it is one."""
+    part: tuple[int, ...] = ()
+    """For a part of a model constant: its number, the first byte, and the dims."""
 
     @property
     def nbytes(self) -> int:

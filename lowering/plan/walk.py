@@ -209,7 +209,9 @@ class Walk:
         if source.is_known:
             flat = source.known.reshape(-1)
             size = int(np.prod(shape, dtype=np.int64))
-            return known_value(flat[offset : offset + size].reshape(shape))
+            known = known_value(flat[offset : offset + size].reshape(shape))
+            known.part = _part_of_constant(source, offset * dtype.itemsize, shape)
+            return known
         return view
 
     def _launch(self, step: LaunchStep) -> None:
@@ -339,6 +341,13 @@ class Walk:
             end=made,
             state=State(frames, live, self.stretch.cells, self.covered, self.expected),
         )
+
+
+def _part_of_constant(source: Value, offset: int, shape: Dims) -> tuple[int, ...]:
+    """What identifies the contents of a view without looking at them; empty if it is of no constant."""
+    if source.constant >= 0:
+        return (source.constant, offset, *shape)
+    return (source.part[0], source.part[1] + offset, *shape) if source.part else ()
 
 
 def _cells(values: Iterable[Value | int]) -> set[int]:
