@@ -11,6 +11,7 @@ windows of the next line read them again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ def tile_shape(
     """The tiles of windows whose sums are of type `element`, for a result of so many channels."""
     lanes = target.lanes(max(1, bit_width(element) // 8))
     lanes = min(lanes, 1 << (max(channels, 1).bit_length() - 1))
-    if sizes.known is None:
+    if sizes.known is None or sizes.known[0] == 0:
         return TileShape(channels, multiplier, lanes, WIDTHS[-1], None)
     size, places, before = sizes.known
     wide = window.kernel[-1] >= WIDE_TAPS and target.vector_registers >= 32
@@ -282,9 +283,7 @@ class _Tile:
         with k.lanes(t.shape.lanes) as lane:
             channel = k.add(self.first_channel, lane)
             source = k.add(self.line.source, self._input_channel(lane))
-            sums = self._sums(
-                0, source, k.index(0), channel, [self.reduction.initial()] * t.shape.width, columns
-            )
+            sums = self._all(source, channel, [self.reduction.initial()] * t.shape.width, columns)
             row = k.mul(self.line.number, t.places[-1])
             for i, total in enumerate(sums):
                 place = k.add(self.place, k.index(i))
@@ -301,16 +300,13 @@ class _Tile:
         t, k, s = self.tiles, self.tiles.k, self.tiles.k.scalars
         window = t.window
         found: dict[int, tuple[Scalar, Scalar | None]] = {}
-        for p in range(t.shape.width):
-            for i in range(window.kernel[-1]):
-                column = p * window.strides[-1] + i * window.dilations[-1]
-                at = k.add(self.start, k.index(column))
-                there = None
-                if self.checked and (t.shape.beside is None or column in t.shape.beside):
-                    there = s.and_(s.cmp("ge", at, k.index(0)), s.cmp("lt", at, t.spatial[-1]))
-                    at = s.select(there, at, k.index(0))
-                if column not in found:
-                    found[column] = k.mul(at, t.channels), there
+        pairs = itertools.product(range(t.shape.width), range(window.kernel[-1]))
+        for column in sorted({p * window.strides[-1] + i * window.dilations[-1] for p, i in pairs}):
+            at, there = k.add(self.start, k.index(column)), None
+            if self.checked and (t.shape.beside is None or column in t.shape.beside):
+                there = s.and_(s.cmp("ge", at, k.index(0)), s.cmp("lt", at, t.spatial[-1]))
+                at = s.select(there, at, k.index(0))
+            found[column] = k.mul(at, t.channels), there
         return found
 
     def _input_channel(self, lane: Scalar) -> Scalar:
@@ -327,6 +323,20 @@ class _Tile:
         if t.shape.multiplier % t.shape.lanes == 0:
             return divided(self.first_channel)
         return divided(k.add(self.first_channel, lane))
+
+    def _all(
+        self,
+        source: Scalar,
+        channel: Scalar,
+        sums: Sequence[Scalar],
+        columns: dict[int, tuple[Scalar, Scalar | None]],
+    ) -> Sequence[Scalar]:
+        """Combines all taps; none of an image without columns, where column 0 cannot be read instead."""
+        t, k = self.tiles, self.tiles.k
+        if not self.checked or t.shape.beside is not None:
+            return self._sums(0, source, k.index(0), channel, sums, columns)
+        once = k.scalars.minimum(t.spatial[-1], k.index(1))
+        return k.reduce(once, sums, lambda _, acc: self._sums(0, source, k.index(0), channel, acc, columns))
 
     def _sums(
         self,
