@@ -356,7 +356,7 @@ def gemm_tile_op(
             left = k.load(a, k.add(line, k.mul(t, a_k)))
             right = k.load(b, k.add(column, k.mul(t, b_row)))
             words = (right, left) if signed_left else (left, right)
-            product = s.mul(left, right) if parts == 1 else _word_product(s, words, parts)
+            product = s.mul(left, right) if parts == 1 else word_product(s, words, parts)
             return [s.add(sums[0], product)]
 
         (total,) = k.reduce(depth, [s.const(0.0, element)], step)
@@ -379,7 +379,7 @@ def gemm_tile_op(
     )
 
 
-def _word_product(s: Scalars, words: tuple[Scalar, Scalar], parts: int) -> Scalar:
+def word_product(s: Scalars, words: tuple[Scalar, Scalar], parts: int) -> Scalar:
     """The products of the parts of two words, added; bytes of the first are unsigned."""
     bits = 32 // parts
     down = s.const(32 - bits, i32)

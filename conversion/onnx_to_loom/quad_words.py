@@ -11,7 +11,7 @@ so that zero points cost one sum per column, known at plan time, and one per row
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects import arith
@@ -122,6 +122,25 @@ def convolution_quads(
 
     Only for signed weights without zero point: one of them would cost a sum per place of the window.
     """
+    parts = _weight_quads(builder, image, weights)
+    if parts is None:
+        return None
+    depth = shape_of(weights.value)[1]
+    return replace(parts, source=_image_quads(builder, image, group, depth))
+
+
+def channels_last_quads(
+    builder: KernelBuilder, image: Factor, weights: Factor, group: int
+) -> ConvolutionQuads | None:
+    """The same for an image whose last dim is the channels; a group is whole words or the only one."""
+    if group > 1 and shape_of(weights.value)[1] % 4:
+        return None
+    parts = _weight_quads(builder, image, weights)
+    return None if parts is None else replace(parts, source=_left_quads(builder, image, False)[0])
+
+
+def _weight_quads(builder: KernelBuilder, image: Factor, weights: Factor) -> ConvolutionQuads | None:
+    """All but the words of the image."""
     image.check()
     weights.check()
     array, zeros, known = program_constant(weights.value), zero_points(weights.zero), zero_points(image.zero)
@@ -137,7 +156,13 @@ def convolution_quads(
     addend = None
     if zero:
         addend = array.sum(axis=tuple(range(1, array.ndim)), dtype=np.int32) * np.int32(-zero)
-    return ConvolutionQuads(_image_quads(builder, image, group, depth), words, zero * 0x01010101, addend)
+    return ConvolutionQuads(image.value, words, _word_of(zero), addend)
+
+
+def _word_of(byte: int) -> int:
+    """The signed word of four equal bytes."""
+    word = byte * 0x01010101
+    return word - (1 << 32) if word >= 1 << 31 else word
 
 
 def _image_quads(builder: KernelBuilder, image: Factor, group: int, depth: int) -> SSAValue:

@@ -50,8 +50,9 @@ def transposed_rows(source: Array, params: Mapping[str, int]) -> Array:
 def conv_panels(source: Array, params: Mapping[str, int]) -> Array:
     """Weights of a convolution as column panels of output channels, the taps of a column channel by channel.
 
-    `[M, C, *kernel]` -> `[group, panels, taps * C, columns]`, zero-padded, flat, then `zeros` zeros. Params:
-    `columns`, the panel width; `group`; `zeros`; `single`, 1 to store the elements as f32.
+    `[M, C, *kernel]` -> `[group, panels, taps * C, columns]`, zero-padded, flat; then `zeros` times the
+    number `border`. Params: `columns`, the panel width; `group`; `zeros`; `border`; `single`, 1 to store the
+    elements as f32.
     """
     group = params["group"]
     by_tap = np.moveaxis(source, 1, -1)
@@ -59,7 +60,9 @@ def conv_panels(source: Array, params: Mapping[str, int]) -> Array:
     panels = gemm_panels(
         matrix, {"columns": params["columns"], "transposed": 1, "single": params.get("single", 0)}
     )
-    return np.concatenate([panels.reshape(-1), np.zeros(params["zeros"], panels.dtype)])
+    return np.concatenate(
+        [panels.reshape(-1), np.full(params["zeros"], params.get("border", 0), panels.dtype)]
+    )
 
 
 def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:
@@ -130,11 +133,6 @@ def quad_words(source: Array, params: Mapping[str, int]) -> Array:
     return np.ascontiguousarray(np.moveaxis(words.view(np.int32), -1, params["axis"]))
 
 
-def column_sums(source: Array, params: Mapping[str, int]) -> Array:
-    """Sums along the rows of 8-bit integers minus `zero`: `[..., K, N]` -> `[..., 1, N]`."""
-    return source.sum(axis=-2, keepdims=True, dtype=np.int32) - np.int32(params["zero"] * source.shape[-2])
-
-
 PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "winograd_panels": winograd_panels,
@@ -142,7 +140,6 @@ PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "conv_panels": conv_panels,
     "pair_words": pair_words,
     "quad_words": quad_words,
-    "column_sums": column_sums,
     "as_float32": as_float32,
     "recurrent_gates": recurrent_gates,
     "recurrent_words": recurrent_words,

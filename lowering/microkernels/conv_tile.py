@@ -2,10 +2,10 @@
 
 `C[rows, columns] = sum over taps and depth of A[table[tap, row] + d] * B[tap * depth + d, columns]`: a row
 is a result point, which reads for each tap a run of neighbouring elements at an offset of its own; where
-that is negative the tap lies outside of the image and zeros are read instead. Taps that lie outside for all
-rows are skipped. As in `gemm_tile`, every accumulator stays in a register over both loops, columns beyond
-the edge are masked when stored, rows beyond it repeat the last one, and each step asks for one line of what
-is read after this tile.
+that is negative the tap lies outside of the image and a border is read instead. Where that adds nothing,
+taps that lie outside for all rows are skipped. As in `gemm_tile`, every accumulator stays in a register
+over both loops, columns beyond the edge are masked when stored, rows beyond it repeat the last one, and
+each step asks for one line of what is read after this tile.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -60,20 +61,20 @@ def _splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
 class _Tile:
     """Emits the function of one number of rows and vectors."""
 
-    def __init__(self, module: ir.Module, element: ir.Type, rows: int, vectors: int, lanes: int):
-        self.module, self.element = module, element
-        self.rows, self.vectors, self.lanes = rows, vectors, lanes
-        self.vector = ir.VectorType(element, lanes)
-        bits = 64 if isinstance(element, ir.DoubleType) else 32
-        self.suffix, self.align = f"v{lanes}f{bits}", bits // 8
+    def __init__(self, adder: MultiplyAdd, rows: int, vectors: int, skips: bool):
+        self.module, self.element = adder.module, adder.element
+        self.adder, self.rows, self.vectors, self.lanes = adder, rows, vectors, adder.lanes
+        self.skips = skips
+        self.vector, self.suffix, self.align = adder.vector, adder.suffix, adder.bits // 8
 
     def wider(self) -> _Tile:
         """The tile of one more vector."""
-        return _Tile(self.module, self.element, self.rows, self.vectors + 1, self.lanes)
+        return _Tile(self.adder, self.rows, self.vectors + 1, self.skips)
 
     def function(self) -> ir.Function:
         """A function of `_Args`."""
-        name = f"loom.conv_tile.{self.suffix}.{self.rows}x{self.vectors}"
+        form = f"{self.adder.form}{'' if self.skips else 'b'}"
+        name = f"loom.conv_tile.{form}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
@@ -88,10 +89,6 @@ class _Tile:
 
     def _gep(self, b: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return b.gep(pointer, [offset], source_etype=self.element)
-
-    def _intrinsic(self, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
-        found = self.module.globals.get(name)
-        return found if found is not None else ir.Function(self.module, ir.FunctionType(result, args), name)
 
     def _rows(self, b: ir.IRBuilder, last: ir.Value) -> list[ir.Value]:
         """Row numbers, those beyond the last one repeated."""
@@ -114,8 +111,7 @@ class _Tile:
         tap, *pointers = b.phi(I64), b.phi(PTR), b.phi(PTR), b.phi(PTR)
         table, rhs, later = pointers
         sums = [b.phi(self.vector) for _ in range(self.rows * self.vectors)]
-        zero = ir.Constant(self.vector, [0.0] * self.lanes)
-        starts = [_c64(0), args.table, args.rhs, args.later, *[zero] * len(sums)]
+        starts = [_c64(0), args.table, args.rhs, args.later, *[self.adder.zero] * len(sums)]
         for phi, start in zip([tap, *pointers, *sums], starts, strict=True):
             phi.add_incoming(start, entry)
         b.cbranch(b.icmp_signed("<", tap, args.taps), body, done)
@@ -123,14 +119,15 @@ class _Tile:
         b.position_at_end(body)
         offsets = [b.load(b.gep(table, [row], source_etype=I64), typ=I64) for row in rows]
         outside = offsets[0]
-        for offset in offsets[1:]:
+        for offset in offsets[1:] if self.skips else ():
             outside = b.and_(outside, offset)
         starts = [
             b.select(b.icmp_signed("<", offset, _c64(0)), args.zeros, self._gep(b, args.a, offset))
             for offset in offsets
         ]
         empty = b.icmp_signed("<=", args.depth, _c64(0))
-        b.cbranch(b.or_(empty, b.icmp_signed("<", outside, _c64(0))), end, inner)
+        skipped = b.or_(empty, b.icmp_signed("<", outside, _c64(0))) if self.skips else empty
+        b.cbranch(skipped, end, inner)
         totals = self._depth(b, args, starts, (rhs, later), sums, (body, inner, end))
 
         b.position_at_end(end)
@@ -173,12 +170,11 @@ class _Tile:
             b.load(self._gep(b, line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
             for j in range(self.vectors)
         ]
-        fma = self._intrinsic(f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
         made: list[ir.Value] = []
         for i, pointer in enumerate(starts):
             factor = _splat(b, b.load(self._gep(b, pointer, d), typ=self.element), self.lanes)
             for j, column in enumerate(columns):
-                made.append(b.call(fma, [factor, column, totals[i * self.vectors + j]]))
+                made.append(self.adder.step(b, factor, column, totals[i * self.vectors + j]))
         following = b.add(d, _c64(1))
         steps = [following, b.add(at, args.rhs_row), b.add(later_at, args.later_row), *made]
         for phi, value in zip([d, at, later_at, *totals], steps, strict=True):
@@ -188,7 +184,7 @@ class _Tile:
 
     def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
         """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
-        fetch = self._intrinsic("llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
+        fetch = intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
         reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
         b.call(fetch, [pointer, reading, second_cache, data])
 
@@ -204,7 +200,7 @@ class _Tile:
             with edge:
                 bits = ir.VectorType(ir.IntType(1), self.lanes)
                 types = [self.vector, PTR, I32, bits]
-                store = self._intrinsic(f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)
+                store = intrinsic(self.module, f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)
                 limit = _splat(b, args.columns, self.lanes)
                 for j in range(self.vectors):
                     lanes = [j * self.lanes + lane for lane in range(self.lanes)]
@@ -221,11 +217,12 @@ def emit_llvm(
     """Emits one tile at the builder's position.
 
     Args:
-        params: `rows`, `vectors`, `lanes`: the largest tile.
+        params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element (see
+            `multiply_add`); `skips`: whether what lies outside of the image adds nothing.
         args: buffers A, table (i64), B, C; A: offset; table: offset, stride per tap; B: offset, row stride,
-            offset of `depth` zeros; C: offset, row stride; taps, depth, rows (at most `params["rows"]`),
-            columns; offset in B and stride per step of what is read later. Offsets and strides count
-            elements.
+            offset of `depth` elements that are read outside of the image; C: offset, row stride; taps, depth,
+            rows (at most `params["rows"]`), columns; offset in B and stride per step of what is read later.
+            Offsets and strides count elements.
     """
     (a, table, rhs, c), scalars = args[:4], args[4:]
     a_at, table_at, table_row, rhs_at, rhs_row, zeros_at, c_at, c_row, *rest = scalars
@@ -250,7 +247,8 @@ def emit_llvm(
             switch.add_case(_c64(count), block)
         smallest = height + 1
         builder.position_at_end(block)
-        tile = _Tile(builder.module, element, height, 1, params["lanes"])
+        adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
+        tile = _Tile(adder, height, 1, bool(params["skips"]))
         _call_narrowest(builder, tile, params["vectors"], columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)

@@ -7,9 +7,7 @@ full vectors (the packed layout is zero-padded); C rows are contiguous. Columns 
 masked when stored, rows beyond it repeat the last one: a function per power of two of rows and number of
 vectors, shared by all kernels of a module, covers every size.
 
-An element of 2 `parts` is a word of two 16-bit integers, one of 4 a word of four bytes, unsigned in A and
-signed in B or, with `signed_left`, the other way round; a step multiplies part by part and adds the
-products to a 32-bit accumulator.
+Elements of several `parts` are words of integers; see `multiply_add`.
 
 Large right operands come from far away. A tile may be told what is read after it: each step then asks for
 one line of that, so that it is in the second cache when its turn comes.
@@ -23,21 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
-
-_DOT_BYTES = {
-    4: "llvm.x86.avx512.vpdpbusd.128",
-    8: "llvm.x86.avx512.vpdpbusd.256",
-    16: "llvm.x86.avx512.vpdpbusd.512",
-}
-"""Lanes -> intrinsic that multiplies bytes and adds each four products to an accumulator."""
-
-_PAIR_SUMS = {
-    4: ("sse2", "llvm.x86.sse2.pmadd.wd"),
-    8: ("avx2", "llvm.x86.avx2.pmadd.wd"),
-    16: ("avx512bw", "llvm.x86.avx512.pmaddw.d.512"),
-}
-"""Lanes -> feature and intrinsic that multiplies 16-bit integers and adds neighbours; with a following
-addition it is one instruction where the processor has that (VNNI)."""
+from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -53,11 +37,6 @@ def _splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
     undefined = ir.Constant(vector, ir.Undefined)
     zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
     return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)
-
-
-def _intrinsic(module: ir.Module, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
-    found = module.globals.get(name)
-    return found if found is not None else ir.Function(module, ir.FunctionType(result, args), name)
 
 
 class _Tile:
@@ -78,11 +57,9 @@ class _Tile:
         largest = (rows, vectors) == (params["rows"], params["vectors"])
         self.fetches, self.looks_ahead = fetches, fetches and largest
         self.params, self.lanes = params, params["lanes"]
-        self.vector = ir.VectorType(element, self.lanes)
-        self.parts, self.signed_left = params["parts"], bool(params["signed_left"])
-        bits = 64 if isinstance(element, ir.DoubleType) else 32
-        self.suffix = f"v{self.lanes}{'f' if self.parts == 1 else 'i'}{bits}"
-        self.align = bits // 8
+        signed_left = bool(params["signed_left"])
+        self.adder = MultiplyAdd(module, element, self.lanes, target, params["parts"], signed_left)
+        self.vector, self.align = self.adder.vector, self.adder.bits // 8
         self.target = target
 
     def wider(self) -> _Tile:
@@ -96,8 +73,7 @@ class _Tile:
         Then, for tiles that look ahead: address of what is read later, stride per step.
         """
         ahead = "a" if self.looks_ahead else ""
-        form = f"{self.suffix}x{self.parts}{'s' if self.signed_left else ''}{ahead}"
-        name = f"loom.gemm_tile.{form}.{self.rows}x{self.vectors}"
+        name = f"loom.gemm_tile.{self.adder.form}{ahead}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
@@ -145,10 +121,9 @@ class _Tile:
         sums = [[b.phi(self.vector) for _ in range(self.vectors)] for _ in range(self.rows)]
         for phi in (step, a_offset, b_offset):
             phi.add_incoming(_c64(0), entry)
-        zero = ir.Constant(self.vector, [0.0 if self.parts == 1 else 0] * self.lanes)
         for row in sums:
             for phi in row:
-                phi.add_incoming(zero, entry)
+                phi.add_incoming(self.adder.zero, entry)
         b.cbranch(b.icmp_signed("<", step, k), body, done)
         b.position_at_end(body)
         if later:
@@ -162,7 +137,7 @@ class _Tile:
             scalar = b.load(self._gep(b, pointer, a_offset), typ=self.element)
             factor = _splat(b, scalar, self.lanes)
             for phi, column in zip(row, columns, strict=True):
-                phi.add_incoming(self._step(b, factor, column, phi), body)
+                phi.add_incoming(self.adder.step(b, factor, column, phi), body)
         step.add_incoming(b.add(step, _c64(1)), body)
         a_offset.add_incoming(b.add(a_offset, lhs[2]), body)
         b_offset.add_incoming(b.add(b_offset, rhs[1]), body)
@@ -172,51 +147,9 @@ class _Tile:
 
     def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
         """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
-        fetch = _intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
+        fetch = intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
         reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
         b.call(fetch, [pointer, reading, second_cache, data])
-
-    def _step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
-        """`total + factor * column`."""
-        if self.parts == 1:
-            fma = _intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
-            return b.call(fma, [factor, column, total])
-        if self.parts == 4:
-            return self._step_of_bytes(b, factor, column, total)
-        name = _PAIR_SUMS.get(self.lanes)
-        if name is not None and self.target.is_x86 and self.target.has(name[0]):
-            halves = ir.VectorType(ir.IntType(16), 2 * self.lanes)
-            both = _intrinsic(self.module, name[1], self.vector, [halves, halves])
-            return b.add(total, b.call(both, [b.bitcast(factor, halves), b.bitcast(column, halves)]))
-        shift = ir.Constant(self.vector, [16] * self.lanes)
-        low = b.mul(*(b.ashr(b.shl(x, shift), shift) for x in (factor, column)))
-        high = b.mul(*(b.ashr(x, shift) for x in (factor, column)))
-        return b.add(total, b.add(low, high))
-
-    def _step_of_bytes(
-        self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value
-    ) -> ir.Value:
-        """`total` + the sums of four products."""
-        if self.signed_left:
-            factor, column = column, factor
-        if self.lanes in _DOT_BYTES and self._has_dot_bytes:
-            quarters = ir.VectorType(ir.IntType(8), 4 * self.lanes)
-            args = [self.vector, quarters, quarters]
-            dot = _intrinsic(self.module, _DOT_BYTES[self.lanes], self.vector, args)
-            return b.call(dot, [total, b.bitcast(factor, quarters), b.bitcast(column, quarters)])
-        down = ir.Constant(self.vector, [24] * self.lanes)
-        for part in range(4):
-            up = ir.Constant(self.vector, [24 - 8 * part] * self.lanes)
-            left, right = b.lshr(b.shl(factor, up), down), b.ashr(b.shl(column, up), down)
-            total = b.add(total, b.mul(left, right))
-        return total
-
-    @property
-    def _has_dot_bytes(self) -> bool:
-        if not self.target.is_x86:
-            return False
-        wide = self.target.has("avx512vnni") and (self.lanes == 16 or self.target.has("avx512vl"))
-        return wide or (self.lanes < 16 and self.target.has("avxvnni"))
 
     def _store(
         self, b: ir.IRBuilder, sums: list[list[ir.Value]], c: ir.Value, c_row: ir.Value, columns: ir.Value
@@ -231,8 +164,8 @@ class _Tile:
                         b.store(value, self._gep(b, line, _c64(j * self.lanes)), align=self.align)
             with edge:
                 bits = ir.VectorType(ir.IntType(1), self.lanes)
-                name = f"llvm.masked.store.{self.suffix}.p0"
-                store = _intrinsic(self.module, name, ir.VoidType(), [self.vector, PTR, I32, bits])
+                name = f"llvm.masked.store.{self.adder.suffix}.p0"
+                store = intrinsic(self.module, name, ir.VoidType(), [self.vector, PTR, I32, bits])
                 limit = _splat(b, columns, self.lanes)
                 for j in range(self.vectors):
                     lanes = [j * self.lanes + lane for lane in range(self.lanes)]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.product_loops import word_product
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
+
+Step: TypeAlias = Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,8 @@ class TileArgs:
     table_row: Scalar
     weights_at: Scalar
     weights_row: Scalar
-    zeros_at: Scalar
-    """Where in the weights there are `depth` zeros."""
+    outside_at: Scalar
+    """Where in the weights are the `depth` elements that taps outside of the image read."""
     result_at: Scalar
     result_row: Scalar
     taps: Scalar
@@ -46,12 +50,17 @@ class TileArgs:
         return [getattr(self, name) for name in TileArgs.__dataclass_fields__]
 
 
-def conv_tile_op(tile: GemmTile, element: Attribute, args: TileArgs) -> loom.MicrokernelOp:
-    """The `conv_tile` op: taps of `depth` elements each times their rows of weights."""
+def conv_tile_op(
+    tile: GemmTile, element: Attribute, args: TileArgs, parts: int = 1, skips: bool = True
+) -> loom.MicrokernelOp:
+    """The `conv_tile` op: taps of `depth` elements each times their rows of weights.
+
+    Elements of several parts are words, see `gemm_tile_op`. `skips`: taps outside of the image add nothing.
+    """
     k = KernelBody("reference", [element, i64, element], [element], len(args.operands) - 4)
     image, table, weights = k.ins
     (result,) = k.outs
-    image_at, table_at, table_row, weights_at, weights_row, _, result_at, result_row, *rest = k.sizes
+    image_at, table_at, table_row, weights_at, weights_row, outside_at, result_at, result_row, *rest = k.sizes
     taps, depth, rows, columns, _, _ = rest
     s = k.scalars
     zero = s.const(0.0, element)
@@ -63,16 +72,30 @@ def conv_tile_op(tile: GemmTile, element: Attribute, args: TileArgs) -> loom.Mic
             first = k.add(image_at, offset)
             row = k.add(weights_at, k.add(k.mul(k.mul(tap, depth), weights_row), j))
 
-            def add_product(d: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
-                left = k.load(image, k.add(first, d))
-                right = k.load(weights, k.add(row, k.mul(d, weights_row)))
-                return [s.add(sums[0], s.mul(left, right))]
+            def adding(buffer: SSAValue, start: Scalar) -> Step:
+                def add_product(d: Scalar, sums: Sequence[Scalar]) -> Sequence[Scalar]:
+                    left = k.load(buffer, k.add(start, d))
+                    right = k.load(weights, k.add(row, k.mul(d, weights_row)))
+                    product = s.mul(left, right) if parts == 1 else word_product(s, (left, right), parts)
+                    return [s.add(sums[0], product)]
 
-            return k.reduce(s.select(inside, depth, k.index(0)), sums, add_product)
+                return add_product
+
+            none = k.index(0)
+            sums = k.reduce(s.select(inside, depth, none), sums, adding(image, first))
+            if skips:
+                return sums
+            return k.reduce(s.select(inside, none, depth), sums, adding(weights, outside_at))
 
         (total,) = k.reduce(taps, [zero], add_tap)
         k.store(total, result, k.add(k.add(result_at, k.mul(i, result_row)), j))
-    params = {"rows": tile.rows, "vectors": tile.vectors, "lanes": tile.lanes}
+    params = {
+        "rows": tile.rows,
+        "vectors": tile.vectors,
+        "lanes": tile.lanes,
+        "parts": parts,
+        "skips": int(skips),
+    }
     return loom.MicrokernelOp.create(
         operands=args.operands,
         properties={

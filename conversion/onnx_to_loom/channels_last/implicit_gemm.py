@@ -28,7 +28,7 @@ from onnxloom.conversion.onnx_to_loom.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import HEAD, MAX_POINTS, PER_DIM, TABLE, merged_window
 from onnxloom.dialects.loom.target import GemmTile
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type, is_float
 
 FEW_CHANNELS = 8
 """Up to so many input channels a whole row of the window is one tap."""
@@ -42,7 +42,7 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
     """
     result_type = ranked(conv.result_type, "the result")
     element = compute_type(buffer_element(conv.source.type))
-    tile = tile_of(builder.kernels.target, element)
+    tile = tile_of(builder.kernels.target, element, conv.parts)
     if tile is None:
         raise Declined(f"a channels-last convolution of {element} has no kernel")
     merged = _is_merged(conv)
@@ -67,6 +67,8 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
         conv.window.rank,
         [_column_stride(conv, other) for other in conv.others],
         conv.epilogue,
+        conv.parts,
+        skips=merged or conv.border == 0,
     )
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], [form.result], len(space))
     _Loops(kernel, form).write()
@@ -88,7 +90,7 @@ def _merged_image(builder: KernelBuilder, source: SSAValue, conv: Convolution) -
     flat = builder.view(source, [batch, builder.index(1), *spatial[:-1], row])
     window = merged_window(conv.window, shape_of(source)[-1])
     sizes = window_sizes(builder, flat, window)
-    return build_padded_image(builder, flat, window, sizes, 0.0, split=False)
+    return build_padded_image(builder, flat, window, sizes, conv.border, split=False)
 
 
 def _column_stride(conv: Convolution, other: SSAValue) -> int | None:
@@ -109,6 +111,9 @@ class _Form:
     rank: int
     column_strides: Sequence[int | None]
     epilogue: Epilogue | None
+    parts: int
+    skips: bool
+    """Whether what lies outside of the image adds nothing."""
 
     @property
     def is_direct(self) -> bool:
@@ -269,7 +274,7 @@ class _Loops:
                 table_row=self.block,
                 weights_at=weights_at,
                 weights_row=self.width,
-                zeros_at=self.zeros_at,
+                outside_at=self.zeros_at,
                 result_at=target[1],
                 result_row=target[2],
                 taps=self.taps,
@@ -279,7 +284,7 @@ class _Loops:
                 later_at=k.add(k.mul(following, size), later),
                 later_row=share,
             )
-            k.builder.insert(conv_tile_op(form.tile, form.element, args))
+            k.builder.insert(conv_tile_op(form.tile, form.element, args, form.parts, form.skips))
             if not form.is_direct:
                 starts = [
                     k.add(k.mul(block.image, n), k.add(k.mul(point, p), k.mul(panel.channel, c)))
@@ -320,7 +325,10 @@ class _Loops:
         ):
             stride = line[2] if known is None else k.index(known)
             operands.append(k.load(buffer, k.add(at, k.mul(column, stride))) if held is None else held)
-        done = s.float_to(value, form.result) if form.epilogue is None else form.epilogue(s, value, operands)
+        if form.epilogue is not None:
+            done = form.epilogue(s, value, operands)
+        else:
+            done = s.float_to(value, form.result) if is_float(value.type) else value
         k.store(done, self.result, k.add(target, column))
 
 

@@ -12,8 +12,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, program_constant, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, is_plan_known, ranked
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.widening import is_half
 from onnxloom.dialects import loom
@@ -27,7 +28,9 @@ def packed_weights(
 ) -> SSAValue:
     """The weights as `conv_panels` (`dialects/loom/packing.py`); `space`: of `loom.channels_last_space`."""
     type_ = ranked(conv.weights.type, "the weights")
-    if program_constant(conv.weights) is None:
+    if not is_plan_known(conv.weights):
+        if conv.border:
+            raise Declined("weights that are not constant have no border other than zero")
         return _pack(builder, conv, space)
     rows, channels, *kernel = type_.get_shape()
     width = panel_width(rows // conv.group, tile)
@@ -41,6 +44,7 @@ def packed_weights(
             "columns": width,
             "group": conv.group,
             "zeros": zeros,
+            "border": conv.border,
             "single": int(single),
         }.items()
     }

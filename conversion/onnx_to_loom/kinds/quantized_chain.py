@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
-from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.channels_last.integers import build_integer_channels_last
 from onnxloom.conversion.onnx_to_loom.dequantized_epilogue import Scaling, scaled_epilogue
 from onnxloom.conversion.onnx_to_loom.epilogues import body_epilogue
 from onnxloom.conversion.onnx_to_loom.integer_products import (
@@ -74,15 +74,15 @@ class QuantizedChainLowering(FusedOpKindLowering[QuantizedChainFusion]):
                     trans_rhs,
                 )
             ]
-        if transposes_around(product) is not None:
-            raise Declined("a channels-last convolution of integers has no kernel")
+        is_first = transposes_around(product) is None
+        build = build_integer_convolution if is_first else build_integer_channels_last
+        factors = parts.lhs, parts.rhs
         return [
-            build_integer_convolution(
+            build(
                 builder,
                 "quantized_conv",
                 product,
-                parts.lhs,
-                parts.rhs,
+                *factors,
                 result_type,
                 parts.others,
                 parts.epilogue,
