@@ -14,6 +14,15 @@ import onnx
 
 NAMES: Final = ("resnet50", "mobilenetv2", "bert_base", "gpt2_decode", "vit_tiny", "lstm")
 
+QUANTIZED: Final = (
+    "resnet50_qdq",
+    "resnet50_qlinear",
+    "bert_base_qdq",
+    "bert_base_qlinear",
+    "bert_base_dynamic",
+)
+"""8-bit versions, made with onnxruntime's quantizer."""
+
 
 def builder(name: str) -> Callable[..., onnx.ModelProto]:
     """`build` of the architecture `name`."""

@@ -7,13 +7,13 @@ import argparse
 import numpy as np
 import onnx
 
-from benchmarks.architectures import NAMES, builder
+from benchmarks.architectures import NAMES, QUANTIZED, builder
 from benchmarks.architectures.feeds import feeds_of
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.architectures", description=__doc__)
-    parser.add_argument("name", choices=NAMES)
+    parser.add_argument("name", choices=(*NAMES, *QUANTIZED))
     parser.add_argument("--out", required=True, metavar="FILE", help="the model, with its weights")
     parser.add_argument("--inputs", metavar="FILE.npz", help="also write seeded inputs")
     parser.add_argument("--past", type=int, default=256, help="tokens in the cache of a decoder's inputs")
