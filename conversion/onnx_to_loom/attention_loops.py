@@ -215,7 +215,7 @@ class AttentionLoops:
         with k.loop(rows) as r:
             seen = self._limit(k.add(first, r))
             self._tuned_softmax(tuned, b, head, k.add(first, r), r, k.index(1), seen)
-            self._hide(k.mul(r, self.line), seen, limit)
+            self._hide(self._scores_of(r), seen, limit)
 
     def _tuned_row(self) -> SoftmaxRow | None:
         """The tuned softmax of these scores, None where there is none."""
@@ -230,7 +230,7 @@ class AttentionLoops:
     ) -> None:
         """`rows` rows from row `at` of the block on, which is of `query`."""
         k = self.k
-        start = k.mul(at, self.line)
+        start = self._scores_of(at)
         ins, places, strides = [self.scores], [start], [self.line]
         if self.mask is not None and self.mask_line is not None:
             ins.append(self.mask)
