@@ -78,6 +78,7 @@ def passes_for(asked: Optimizing, opset: int) -> list[ModulePass]:
         fusion=FusionOptions(disable_fused_op=True),
         patterns=asked.patterns,
         skip_patterns=asked.skip_patterns,
+        take_apart=False,
         opset=opset,
     )
     return pipeline(asked.level, options)

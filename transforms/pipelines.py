@@ -8,7 +8,7 @@ was measured to pay. Each is a list of passes with a text that `onnxloom-opt -p`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -83,6 +83,9 @@ class PipelineOptions:
     channels_last: bool = False
     """Whether convolutions may work channels-last (levels 2 and 3)."""
 
+    take_apart: bool = True
+    """Whether ops of domain com.microsoft become ops of the standard."""
+
     opset: int | None = None
     """Version of the default domain that results may use; None: the newest."""
 
@@ -107,8 +110,12 @@ def pipeline_text(level: int = 3, options: PipelineOptions | None = None) -> str
 
 
 def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
+    # Whatever patterns are asked for: these ops do not run as they are.
+    contributed = _rewriting(replace(options, patterns=None), Numerics.EXACT, Stage.CONTRIBUTED)
     if level == 0:
         yield ShapeInferencePass()
+        if options.take_apart:
+            yield from (contributed, ShapeInferencePass())
         return
     numerics = Numerics.EXACT if level == 1 else Numerics.TOLERANCE
     rewrite = partial(_rewriting, options, numerics)
@@ -116,6 +123,8 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
     folding = _folding(options.folding)
     yield rewrite(Stage.BEFORE_SHAPE_INFERENCE)
     yield ShapeInferencePass()
+    if options.take_apart:
+        yield from (contributed, ShapeInferencePass())
     yield from folding
     yield FixedPointPass(
         passes_text(

@@ -17,13 +17,14 @@ from onnxloom.conversion.onnx_import.attributes import (
 )
 from onnxloom.conversion.onnx_import.control_flow import CONTROL_FLOW, body_types, control_flow_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
-from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, ResultTypes
+from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, OWN_ELEMENT, ResultTypes, unranked
 from onnxloom.conversion.onnx_import.scope import Scope, node_title
 from onnxloom.conversion.onnx_import.signature import Signature, signature
 from onnxloom.conversion.onnx_import.tensors import Array, array_of_sparse
 from onnxloom.conversion.onnx_import.types import type_of_proto
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import FROM_METADATA
+from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.errors import ModelError, UnsupportedOpError
 
 _NONE = NoneType()
@@ -215,7 +216,11 @@ class GraphBuilder:
             else:
                 attributes[attribute.name] = attribute_of_proto(attribute, self.payloads, title)
         like = LIKE_INPUT.get((domain, node.op_type), 0)
-        types = [self.types.of_foreign(name, operands, like) if name else _NONE for name in node.output]
+        types: list[Attribute] = []
+        for index, name in enumerate(node.output):
+            own = OWN_ELEMENT.get((domain, node.op_type, index))
+            element = None if own is None else unranked(ELEMENT_TYPES[own])
+            types.append((element or self.types.of_foreign(name, operands, like)) if name else _NONE)
         return onnx.CustomOp.make(domain, node.op_type, operands, types, attributes, regions)
 
     def _region(self, graph: GraphProto, outer: Scope, title: str, known: Sequence[Attribute] = ()) -> Region:

@@ -67,6 +67,11 @@ LIKE_INPUT: Final[Mapping[tuple[str, str], int]] = {
 }
 """Foreign ops of onnxruntime's own files whose results are not like their first input."""
 
+OWN_ELEMENT: Final[Mapping[tuple[str, str, int], str]] = {
+    ("com.microsoft", "EmbedLayerNormalization", 1): "int32",
+}
+"""Results of foreign ops (by number) that have an element type whatever the inputs have."""
+
 
 def formal_of(signature: Signature, index: int) -> Formal | None:
     if not signature.outputs:

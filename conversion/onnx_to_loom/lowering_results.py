@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 
 def check_results(author: str, op: Operation, results: Any) -> Sequence[SSAValue]:
-    """The results, one per result of `op`; trailing ones that nothing reads may be left out.
+    """The results, one per result of `op`; those that nothing reads may be anything, or
+    be left out at the end.
 
     Raises:
         TypeError: their number or a type is another; names the lowering `author`.
@@ -29,7 +30,7 @@ def check_results(author: str, op: Operation, results: Any) -> Sequence[SSAValue
     if not max(read, default=0) <= len(values) <= len(op.results):
         raise TypeError(f"{author} gives {_count(len(values))}; {op.name} has {len(op.results)}")
     for i, (value, result) in enumerate(zip(values, op.results, strict=False)):
-        if not _compatible(value.type, result.type):
+        if result.uses and not _compatible(value.type, result.type):
             raise TypeError(
                 f"{author}: result {i} has type {value.type}; that of {op.name} has type {result.type}"
             )

@@ -22,14 +22,26 @@ from onnxloom.transforms.pipelines import (
 )
 from onnxloom.transforms.rewriting.pattern import Stage
 from onnxloom.transforms.rewriting.rewrite_pass import RewritePatternsPass
+from onnxloom.transforms.shape_inference import ShapeInferencePass
 
 
 def names(level: int) -> set[str]:
     return {step.name for step in flattened(pipeline(level))}
 
 
-def test_level_zero_only_infers_shapes():
-    assert [step.name for step in pipeline(0)] == ["shape-inference"]
+def test_level_zero_only_infers_shapes_and_takes_contributed_ops_apart():
+    first, contributed, last = pipeline(0)
+    assert first == last == ShapeInferencePass()
+    assert isinstance(contributed, RewritePatternsPass) and contributed.stage == "contributed_ops"
+    assert pipeline(0, PipelineOptions(take_apart=False)) == [ShapeInferencePass()]
+
+
+@pytest.mark.parametrize("level", OPT_LEVELS)
+def test_contributed_ops_are_taken_apart_at_every_level_whatever_patterns_are_asked_for(level: int):
+    options = PipelineOptions(patterns=("Cast*",), skip_patterns=("CastCast",))
+    steps = [step for step in flattened(pipeline(level, options)) if isinstance(step, RewritePatternsPass)]
+    (contributed,) = (step for step in steps if step.stage == Stage.CONTRIBUTED.value)
+    assert (contributed.patterns, contributed.skip) == (None, ("CastCast",))
 
 
 def test_each_level_has_the_passes_of_those_below():
@@ -51,7 +63,11 @@ def test_fusion_options_reach_the_pass():
 
 def test_options_of_patterns_and_folding_reach_their_passes():
     options = PipelineOptions(
-        folding=FoldingOptions(size_limit=8), patterns=("Cast*",), skip_patterns=("CastCast",), opset=13
+        folding=FoldingOptions(size_limit=8),
+        patterns=("Cast*",),
+        skip_patterns=("CastCast",),
+        opset=13,
+        take_apart=False,
     )
     steps = list(flattened(pipeline(1, options)))
     rewrites = [step for step in steps if isinstance(step, RewritePatternsPass)]
@@ -79,9 +95,10 @@ def test_folding_runs_at_four_places():
 
 
 def test_patterns_within_a_tolerance_start_at_level_two():
-    rewrites = [step for step in flattened(pipeline(2)) if isinstance(step, RewritePatternsPass)]
+    steps = flattened(pipeline(2, PipelineOptions(take_apart=False)))
+    rewrites = [step for step in steps if isinstance(step, RewritePatternsPass)]
     assert {step.numerics for step in rewrites} == {"tolerance"}
-    assert {step.stage for step in rewrites} == {stage.value for stage in Stage}
+    assert {step.stage for step in rewrites} == {stage.value for stage in Stage} - {"contributed_ops"}
 
 
 def test_without_folding_nothing_is_computed_in_rewriting_either():

@@ -37,6 +37,9 @@ class Numerics(Enum):
 class Stage(Enum):
     """When in a pipeline a pattern runs."""
 
+    CONTRIBUTED = "contributed_ops"
+    """At every level, once shapes are inferred: ops of onnxruntime's own that would not run as they are."""
+
     BEFORE_SHAPE_INFERENCE = "before_shape_inference"
     AFTER_SHAPE_INFERENCE = "after_shape_inference"
     AFTER_BUILTIN_PATTERNS = "after_builtin_patterns"

@@ -65,7 +65,7 @@ def test_both_hooks_are_needed(hook: str):
         ({"start_ops": ("Add",)}, TypeError, "a tuple of op classes"),
         ({"start_ops": (int,)}, TypeError, "a tuple of op classes"),
         ({"numerics": "exact"}, TypeError, "expected one of Numerics.EXACT, "),
-        ({"stage": "before_fusion"}, TypeError, "expected one of Stage.BEFORE_SHAPE_INFERENCE, "),
+        ({"stage": "before_fusion"}, TypeError, "expected one of Stage.CONTRIBUTED, "),
         ({"default": 1}, TypeError, "expected True or False"),
         ({"adds_ops": True}, TypeError, "expected a sentence"),
     ],
