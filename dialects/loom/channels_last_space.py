@@ -46,7 +46,13 @@ BLOCK: Final = 48 * 1024
 TASKS: Final = 16
 """Tasks a launch should have, so that threads can share them."""
 
-HEAD: Final = 16
+NEAR: Final = 128 * 1024
+"""Elements of weights that stay in the second cache while blocks of points come and go."""
+
+LEAST_POINTS: Final = 56
+"""A block has about so many points or more: each reads all weights of its panels."""
+
+HEAD: Final = 18
 """Results that do not depend on the number of dims or operands."""
 
 PER_DIM: Final = 7
@@ -136,15 +142,32 @@ def tile_step(rows: int, places: int) -> int:
     return rows - 1 if rows > 4 and places % rows and places % (rows - 1) == 0 else rows
 
 
-def blocking(points: int, step: int, most: int, elements: int) -> tuple[int, int]:
+def uniform_step(slides: Sequence[Slide]) -> int:
+    """Elements from what one point reads to what the next one does, if that is one number; else 0.
+
+    So it is where there is one tap, which never lies outside, and rows of windows follow each other closely.
+    """
+    if any(
+        slide.taps != 1 or slide.border or (slide.places - 1) * slide.stride >= slide.size for slide in slides
+    ):
+        return 0
+    steps = [slide.stride * slide.step for slide in slides]
+    rows = zip(steps[:-1], steps[1:], slides[1:], strict=True)
+    return steps[-1] if all(outer == inner * slide.places for outer, inner, slide in rows) else 0
+
+
+def blocking(points: int, step: int, most: int, elements: int, wanted: int) -> tuple[int, int]:
     """Blocks of the points of an image and points per block.
 
-    `most`: points a block may have; `elements`: input elements per point.
+    `most`: points a block may have; `elements`: input elements per point; `wanted`: blocks there should be.
     """
-    if points <= most and points * elements <= WHOLE:
-        return (1, points) if points else (0, 0)
-    wanted = max(min(most, BLOCK // max(elements, 1)) // step, 1)
+    if points == 0:
+        return 0, 0
+    if points <= most and points * elements <= WHOLE and wanted <= 1:
+        return 1, points
     tiles = -(-points // step)
+    shared = max(-(-points // wanted), LEAST_POINTS)
+    wanted = max(min(most, BLOCK // max(elements, 1), shared) // step, 1)
     blocks = -(-tiles // wanted)
     block = -(-tiles // blocks) * step
     return -(-points // block), block
@@ -172,10 +195,14 @@ def channels_last_space(
     step = tile_step(tile.rows, places[-1])
     # Groups read the same points; neighbouring windows share what they read.
     elements = x[-1] * math.prod(window.strides)
-    blocks, block = blocking(points, step, min(MAX_POINTS, TABLE // max(taps, 1)), elements)
     width = panel_width(columns, tile)
     group_panels = -(-columns // width)
     panels = group * group_panels
+    uniform = uniform_step(slides)
+    # Where the weights are large each of them is read for as many points as possible.
+    wanted = -(-TASKS // max(x[0], 1)) if math.prod(w) <= NEAR else 1
+    most = MAX_POINTS if uniform else min(MAX_POINTS, TABLE // max(taps, 1))
+    blocks, block = blocking(points, step, most, elements, wanted)
     tasks = max(x[0] * blocks, 1)
     splits = min(max(panels, 1), -(-TASKS // tasks))
     per_split = -(-panels // splits)
@@ -183,7 +210,7 @@ def channels_last_space(
     result = (x[0], *places, w[0])
     head = [
         *(x[0], blocks, splits, points, block, step, panels, per_split, group_panels, width),
-        *(columns, depth, taps, w[0], panels * taps * depth * width, image),
+        *(columns, depth, taps, w[0], panels * taps * depth * width, image, uniform, int(uniform == 0)),
     ]
     rest = [v for s in slides for v in (s.size, s.places, s.stride, s.border, s.dilation, s.taps, s.step)]
     return [*head, *rest, *(v for shape in others for v in operand_strides(shape, result))]
@@ -197,7 +224,8 @@ class ChannelsLastSpaceOp(WindowOp):
 
     - images; blocks per image; splits of the panels; points per image; points per block; rows per tile;
       panels of weights; panels per split; panels per group; columns per panel; columns per group; depth;
-      taps; output channels; offset of the zeros behind the packed weights; elements per image;
+      taps; output channels; offset of the zeros behind the packed weights; elements per image; elements
+      from point to point if that is one number, else 0; 0 or, in the latter case, 1;
     - per spatial dim: size, places, stride, border, dilation, taps, elements from place to place;
     - per epilogue operand: strides along images, points and channels.
     """

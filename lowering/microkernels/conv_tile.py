@@ -190,14 +190,20 @@ class _Tile:
 
     def _store(self, b: ir.IRBuilder, sums: Sequence[ir.Value], args: _Args) -> None:
         """Writes the tile: plain stores for a full one, masked stores at the right edge."""
-        lines = [self._gep(b, args.c, b.mul(args.c_row, row)) for row in self._rows(b, args.last)]
-        full = b.icmp_signed(">=", args.columns, _c64(self.vectors * self.lanes))
+        full = b.and_(
+            b.icmp_signed(">=", args.columns, _c64(self.vectors * self.lanes)),
+            b.icmp_signed("==", args.last, _c64(self.rows - 1)),
+        )
         with b.if_else(full) as (whole, edge):
             with whole:
+                line = args.c
                 for i, value in enumerate(sums):
                     row, j = divmod(i, self.vectors)
-                    b.store(value, self._gep(b, lines[row], _c64(j * self.lanes)), align=self.align)
+                    if row and j == 0:
+                        line = self._gep(b, line, args.c_row)
+                    b.store(value, self._gep(b, line, _c64(j * self.lanes)), align=self.align)
             with edge:
+                lines = [self._gep(b, args.c, b.mul(args.c_row, row)) for row in self._rows(b, args.last)]
                 bits = ir.VectorType(ir.IntType(1), self.lanes)
                 types = [self.vector, PTR, I32, bits]
                 store = intrinsic(self.module, f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)

@@ -28,7 +28,7 @@ from onnxloom.conversion.onnx_to_loom.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import HEAD, MAX_POINTS, PER_DIM, TABLE, merged_window
 from onnxloom.dialects.loom.target import GemmTile
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type, is_float
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type, is_float
 
 FEW_CHANNELS = 8
 """Up to so many input channels a whole row of the window is one tap."""
@@ -66,6 +66,7 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
         tile,
         conv.window.rank,
         [_column_stride(conv, other) for other in conv.others],
+        [_point_stride(conv, other) for other in conv.others],
         conv.epilogue,
         conv.parts,
         skips=merged or conv.border == 0,
@@ -101,6 +102,12 @@ def _column_stride(conv: Convolution, other: SSAValue) -> int | None:
     return 1 if channels not in (1, DYNAMIC_INDEX) and shape_of(other)[-1] == channels else None
 
 
+def _point_stride(conv: Convolution, other: SSAValue) -> int | None:
+    """The stride of an operand along the points if it is 0, else None."""
+    spatial = shape_of(other)[-1 - conv.window.rank : -1]
+    return 0 if all(d == 1 for d in spatial) else None
+
+
 @dataclass(frozen=True)
 class _Form:
     """What a kernel is specialised on."""
@@ -110,10 +117,18 @@ class _Form:
     tile: GemmTile
     rank: int
     column_strides: Sequence[int | None]
+    point_strides: Sequence[int | None]
+    """Per epilogue operand 0 where it does not differ between points."""
     epilogue: Epilogue | None
     parts: int
     skips: bool
     """Whether what lies outside of the image adds nothing."""
+
+    def finish(self, s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
+        """A sum of products as an element of the result."""
+        if self.epilogue is not None:
+            return self.epilogue(s, value, operands)
+        return s.float_to(value, self.result) if is_float(value.type) else value
 
     @property
     def is_direct(self) -> bool:
@@ -165,6 +180,8 @@ class _Loops:
             next(sizes) for _ in range(5)
         )
         self.depth, self.taps, self.channels, self.zeros_at, self.image_size = (next(sizes) for _ in range(5))
+        self.uniform, self.varying = next(sizes), next(sizes)
+        self.is_uniform = kernel.scalars.cmp("eq", self.varying, kernel.index(0))
         self.slides = [_Slide(*(next(sizes) for _ in range(PER_DIM))) for _ in range(form.rank)]
         self.lines = [[next(sizes) for _ in range(3)] for _ in form.column_strides]
         self.image, self.weights, *self.others = kernel.ins
@@ -183,8 +200,10 @@ class _Loops:
             number, split = _divmod(k, rest, self.splits)
             first = k.mul(number, self.block)
             block = _Block(image, first, s.minimum(self.block, k.sub(self.points, first)))
-            self._write_origins(block)
-            self._write_table(0, k.index(0), [], block)
+            # Where all points are alike the first tile of the image stands for all.
+            entries = s.select(self.is_uniform, self.step, block.count)
+            self._write_origins(k.mul(first, self.varying), entries)
+            self._write_table(0, k.index(0), [], entries)
             start = k.mul(split, self.per_split)
             stop = s.minimum(k.add(start, self.per_split), self.panels)
             with k.loop(stop, start=start) as index:
@@ -194,10 +213,10 @@ class _Loops:
                 channel = k.add(k.mul(group, self.columns), column)
                 self._tiles(block, _Panel(index, group, channel, columns))
 
-    def _write_origins(self, block: _Block) -> None:
-        """Per dim where the window of each point begins."""
+    def _write_origins(self, point: Scalar, count: Scalar) -> None:
+        """Per dim where the windows of `count` points from `point` on begin."""
         k, s = self.kernel, self.kernel.scalars
-        rest, first = block.first, list[Scalar]()
+        rest, first = point, list[Scalar]()
         for slide in reversed(self.slides[1:]):
             rest, place = _divmod(k, rest, slide.places)
             first.insert(0, place)
@@ -216,19 +235,19 @@ class _Loops:
                 carry = s.select(over, one, zero)
             return following
 
-        k.reduce(block.count, [rest, *first], step)
+        k.reduce(count, [rest, *first], step)
 
-    def _write_table(self, depth: int, tap: Scalar, shifts: list[Scalar], block: _Block) -> None:
-        """The offset of each tap of each point; -1 where it lies outside of the image."""
+    def _write_table(self, depth: int, tap: Scalar, shifts: list[Scalar], count: Scalar) -> None:
+        """The offset of each tap of each of those points; -1 where it lies outside of the image."""
         k = self.kernel
         if depth < self.form.rank:
             slide = self.slides[depth]
             with k.loop(slide.taps) as i:
                 shift = k.mul(i, slide.dilation)
-                self._write_table(depth + 1, k.at(tap, slide.taps, i), [*shifts, shift], block)
+                self._write_table(depth + 1, k.at(tap, slide.taps, i), [*shifts, shift], count)
             return
         row = k.mul(tap, self.block)
-        with k.loop(block.count, parallel=True) as i:
+        with k.loop(count, parallel=True) as i:
             k.store(k.from_index(self._offset(i, shifts), i64), self.table, k.add(row, i))
 
     def _offset(self, point: Scalar, shifts: Sequence[Scalar]) -> Scalar:
@@ -269,8 +288,8 @@ class _Loops:
                 table=self.table,
                 weights=self.weights,
                 result=target[0],
-                image_at=image_at,
-                table_at=row,
+                image_at=k.add(image_at, k.mul(point, self.uniform)),
+                table_at=k.mul(row, self.varying),
                 table_row=self.block,
                 weights_at=weights_at,
                 weights_row=self.width,
@@ -293,43 +312,36 @@ class _Loops:
                 self._epilogue(rows, panel.columns, result_at, starts)
 
     def _epilogue(self, rows: Scalar, columns: Scalar, result_at: Scalar, starts: Sequence[Scalar]) -> None:
-        """Sums to results; columns in whole vectors, then those that are left."""
-        k, form = self.kernel, self.form
-        lanes = k.index(form.tile.lanes)
-        vectors = k.scalars.emit(arith.DivSIOp(columns, lanes))
-        with k.loop(rows) as i:
-            sums_at = k.mul(i, k.index(form.tile.columns))
-            target = k.add(result_at, k.mul(i, self.channels))
-            others_at = [k.add(at, k.mul(i, line[1])) for at, line in zip(starts, self.lines, strict=True)]
-            fixed = k.load_fixed(self.others, others_at, form.column_strides)
-            with k.loop(vectors) as v:
-                first = k.mul(v, lanes)
-                with k.loop(lanes, parallel=True) as lane:
-                    self._finish(k.add(first, lane), sums_at, target, others_at, fixed)
-            with k.loop(columns, start=k.mul(vectors, lanes), parallel=True) as j:
-                self._finish(j, sums_at, target, others_at, fixed)
+        """Sums to results, a vector of columns at a time; what is left by half vectors, then one by one."""
+        k, lanes = self.kernel, self.form.tile.lanes
+        column = k.index(0)
+        for width in sorted({lanes, lanes // 2} - {0, 1}, reverse=True):
+            step = k.index(width)
+            count = k.scalars.emit(arith.DivSIOp(k.sub(columns, column), step))
+            with k.loop(count) as v:
+                first = k.add(column, k.mul(v, step))
+                with k.lanes(width) as lane:
+                    self._finish(rows, k.add(first, lane), result_at, starts)
+            column = k.add(column, k.mul(count, step))
+        with k.loop(columns, start=column) as j:
+            self._finish(rows, j, result_at, starts)
 
-    def _finish(
-        self,
-        column: Scalar,
-        sums_at: Scalar,
-        target: Scalar,
-        others_at: Sequence[Scalar],
-        fixed: Sequence[Scalar | None],
-    ) -> None:
-        k, s, form = self.kernel, self.kernel.scalars, self.form
-        value = k.load(self.tile_sums, k.add(sums_at, column))
-        operands: list[Scalar] = []
-        for buffer, at, line, known, held in zip(
-            self.others, others_at, self.lines, form.column_strides, fixed, strict=True
-        ):
-            stride = line[2] if known is None else k.index(known)
-            operands.append(k.load(buffer, k.add(at, k.mul(column, stride))) if held is None else held)
-        if form.epilogue is not None:
-            done = form.epilogue(s, value, operands)
-        else:
-            done = s.float_to(value, form.result) if is_float(value.type) else value
-        k.store(done, self.result, k.add(target, column))
+    def _finish(self, rows: Scalar, column: Scalar, result_at: Scalar, starts: Sequence[Scalar]) -> None:
+        """All rows of a column; operands that do not differ between points are loaded once."""
+        k, form = self.kernel, self.form
+        places: list[Scalar] = []
+        for at, line, known in zip(starts, self.lines, form.column_strides, strict=True):
+            places.append(k.add(at, k.mul(column, line[2] if known is None else k.index(known))))
+        fixed = k.load_fixed(self.others, places, form.point_strides)
+        target = k.add(result_at, column)
+        with k.loop(rows) as i:
+            value = k.load(self.tile_sums, k.add(k.mul(i, k.index(form.tile.columns)), column))
+            operands = [
+                k.load(buffer, k.add(at, k.mul(i, line[1]))) if held is None else held
+                for buffer, at, line, held in zip(self.others, places, self.lines, fixed, strict=True)
+            ]
+            done = form.finish(k.scalars, value, operands)
+            k.store(done, self.result, k.add(target, k.mul(i, self.channels)))
 
 
 def _divmod(k: KernelBody, value: Scalar, by: Scalar) -> tuple[Scalar, Scalar]:
