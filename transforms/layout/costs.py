@@ -19,7 +19,7 @@ from onnxloom.transforms.rewriting.graph_index import GraphIndex
 USUAL_DIM: Final = 64
 """What a symbol of a dim counts as; the first dim of a tensor, the number of images, counts as 1."""
 
-NANOSECONDS_PER_BYTE: Final = 0.2
+NANOSECONDS_PER_BYTE: Final = 0.04
 """Of a tensor that is transposed: read and written, along rows on one side only."""
 
 LAUNCH: Final = 500.0

@@ -25,6 +25,9 @@ FLOPS_PER_NANOSECOND: Final = 100.0
 SHARE_SAVED: Final = 0.3
 """Of its time."""
 
+SAVED_PER_TAP: Final = 0.05
+"""Nanoseconds per element of the result and tap of a depthwise convolution; `benchmarks/depthwise.py`."""
+
 
 class ConvolutionRule(LayoutRule):
     """A convolution over one to three spatial dims."""
@@ -48,7 +51,10 @@ class ConvolutionRule(LayoutRule):
 
 
 def _saved(graph: GraphIndex, op: onnx.ConvOp) -> float:
-    taps = math.prod((shape_of(op.W) or ())[1:])
+    weights = shape_of(op.W) or ()
+    taps = math.prod(weights[1:])
+    if weights[1:2] == (1,):
+        return math.prod(sizes(graph, op.Y)) * taps * SAVED_PER_TAP
     return 2 * math.prod(sizes(graph, op.Y)) * taps / FLOPS_PER_NANOSECOND * SHARE_SAVED
 
 
