@@ -16,10 +16,11 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, ranked, shape_of
 from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand
-from onnxloom.conversion.onnx_to_loom.integer_products import requantized
+from onnxloom.conversion.onnx_to_loom.levels import Levels
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.semantics.quantized_levels import level_limits, to_level
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer
 from onnxloom.transforms.fusion.epilogue import Core
 from onnxloom.transforms.fusion.match import Body
@@ -63,13 +64,20 @@ def scaled_epilogue(
     def epilogue(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
         scale, *more = operands[: len(own)]
         values = reads.scalars(s, operands[len(own) :])
+        scaled = s.mul(s.int_to_float(value, f32, unsigned=False), scale)
+        levels = Levels(builder, body.results)
         if head is None:
-            value = s.mul(s.int_to_float(value, f32, unsigned=False), scale)
-            values[made] = s.add(value, more[0]) if more else value
+            values[made] = s.add(scaled, more[0]) if more else scaled
         else:
-            target = ranked(head.y.type, "a quantized tensor").element_type
-            values[made] = requantized(s, value, scale, more[0] if more else None, target, bool(relus))
-        builder.apply(s, rest, values)
+            target = as_integer(ranked(head.y.type, "a quantized tensor").element_type)
+            assert target is not None
+            if relus:
+                scaled = s.maximum(scaled, s.const(0, f32))
+            zero = more[0] if more else None
+            if zero is not None:
+                values[head.y_zero_point] = zero
+            levels.keep(s, head, to_level(s, scaled, level_limits(s, zero, target)), values)
+        levels.apply(s, rest, values)
         return values[body.results[0]]
 
     return [*own, *reads.operands], epilogue

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
+from onnxloom.conversion.onnx_to_loom.levels import Levels
 from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float
 from onnxloom.transforms.fusion.match import Body
@@ -52,7 +53,7 @@ def body_epilogue(
         if finish is not None:
             value = finish(s, value, None if addend is None else values[addend.tensor])
         values[output] = s.float_to(value, element) if is_float(element) else value
-        builder.apply(s, rest, values)
+        Levels(builder, body.results).apply(s, rest, values)
         return values[body.results[0]]
 
     return reads.operands, epilogue

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -29,8 +28,8 @@ from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
 from onnxloom.conversion.onnx_to_loom.quad_words import convolution_quads, quad_factors
 from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.conversion.onnx_to_loom.transposing import transposed
-from onnxloom.dialects.onnx.semantics.conversion import float_to_int
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned, storage_type
+from onnxloom.dialects.onnx.semantics.quantized_levels import from_level, level_limits, to_level
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer
 
 
 def build_integer_product(
@@ -149,17 +148,8 @@ def check_scales(scales: Sequence[SSAValue]) -> None:
             raise Declined(f"scales of type {element} have no kernel")
 
 
-def requantized(
-    s: Scalars,
-    total: Scalar,
-    scale: Scalar,
-    zero: Scalar | None,
-    target: Attribute,
-    non_negative: bool = False,
-) -> Scalar:
+def requantized(s: Scalars, total: Scalar, scale: Scalar, zero: Scalar, target: Attribute) -> Scalar:
     """A 32-bit sum times `scale`, rounded half to even, plus the zero point, saturated to `target`.
-
-    With `non_negative` what is below 0 becomes 0 before the zero point is added.
 
     Raises:
         Declined: the target has no 8 bits.
@@ -167,15 +157,5 @@ def requantized(
     integer = as_integer(target)
     if integer is None or integer.width.data != 8:
         raise Declined(f"there is no requantization to {target}")
-    unsigned = is_unsigned(target)
-    low, high = (0, 255) if unsigned else (-128, 127)
-    level = s.unary(xmath.RoundEvenOp, s.mul(s.int_to_float(total, f32, unsigned=False), scale))
-    if non_negative:
-        level = s.maximum(level, s.const(0, f32))
-    if zero is not None:
-        level = s.add(level, s.int_to_float(zero, f32, unsigned))
-    # NaN becomes the lowest value and not an undefined conversion.
-    lowest, highest = s.const(low, f32), s.const(high, f32)
-    level = s.select(s.cmp("gt", level, lowest), level, lowest)
-    level = s.select(s.cmp("lt", level, highest), level, highest)
-    return float_to_int(s, level, storage_type(target), unsigned)
+    scaled = s.mul(s.int_to_float(total, f32, unsigned=False), scale)
+    return from_level(s, to_level(s, scaled, level_limits(s, zero, integer)), zero, integer)

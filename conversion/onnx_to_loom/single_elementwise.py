@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of
+from onnxloom.conversion.onnx_to_loom.levels import Levels
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 
@@ -38,7 +39,7 @@ def lower_body(
 
     def body(s: Scalars, scalars: Sequence[Scalar]) -> Sequence[Scalar]:
         known = reads.scalars(s, scalars)
-        builder.apply(s, ops, known)
+        Levels(builder, results).apply(s, ops, known)
         return [known[r] for r in results]
 
     name = ops[0].name.removeprefix("onnx.").lower() if len(ops) == 1 else "chain"

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import math as xmath
 from xdsl.dialects.builtin import Float32Type, TensorType, f32, i32
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, is_none
-from onnxloom.dialects.onnx.semantics.conversion import float_to_int
+from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.dialects.onnx.semantics.quantized_levels import (
+    SCALES,
+    from_level,
+    level_limits,
+    quotient,
+    to_level,
+)
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,
     Scalars,
     as_integer,
     is_float,
     is_unsigned,
-    storage_type,
 )
 from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type, unsigned
 
@@ -45,18 +50,24 @@ def _per_tensor_or_axis(op: Operation) -> bool:
 def _quantize(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
     target = as_integer(element_type(op.results[0]))
     assert target is not None
-    to_unsigned = is_unsigned(target)
-    width = target.width.data
-    low, high = (0, 2**width - 1) if to_unsigned else (-(2 ** (width - 1)), 2 ** (width - 1) - 1)
+    zero = x[2] if _has_zero_point(op) else None
+    return from_level(s, quantized_level(s, op, x), zero, target)
+
+
+def quantized_level(s: Scalars, op: Operation, x: Sequence[Scalar]) -> Scalar:
+    """What a QuantizeLinear of a form with semantics makes of an element, minus the zero point; a float."""
+    target = as_integer(element_type(op.results[0]))
+    assert target is not None
     value = x[0] if is_float(x[0].type) else s.int_to_float(x[0], f32, unsigned=False)
-    rounded = s.unary(xmath.RoundEvenOp, s.divf(s.float_to(value, f32), s.float_to(x[1], f32)))
-    if _has_zero_point(op):
-        rounded = s.add(rounded, s.int_to_float(x[2], f32, to_unsigned))
-    # Written so that NaN becomes the lowest value and not an undefined conversion.
-    lowest, highest = s.const(low, f32), s.const(high, f32)
-    clipped = s.select(s.cmp("gt", rounded, lowest), rounded, lowest)
-    clipped = s.select(s.cmp("lt", clipped, highest), clipped, highest)
-    return float_to_int(s, clipped, storage_type(target), to_unsigned)
+    value, scale = s.float_to(value, f32), s.float_to(x[1], f32)
+    quanta = quotient(s, value, scale) if _has_one_usual_scale(op) else s.divf(value, scale)
+    return to_level(s, quanta, level_limits(s, x[2] if _has_zero_point(op) else None, target))
+
+
+def _has_one_usual_scale(op: Operation) -> bool:
+    """Whether the scale is one number, known, whose reciprocal replaces a division."""
+    scale = constant_value(op.operands[1])
+    return scale is not None and scale.size == 1 and SCALES[0] <= scale.item() <= SCALES[1]
 
 
 def _quantize_supported(op: Operation) -> bool:
