@@ -115,6 +115,7 @@ def build_tap_product(
     kernel = KernelBody(
         name, [buffer_element(v.type) for v in ins], [shape.result, shape.element], len(space)
     )
+    kernel.hold([b for b, v in zip(kernel.ins[2:], ins[2:], strict=True) if set(shape_of(v)) <= {1}])
     ProductLoops(kernel, shape, _Taps(window)).write()
     return builder.launch(kernel, ins, outs, list(space))[0]
 

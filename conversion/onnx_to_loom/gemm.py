@@ -107,6 +107,7 @@ def build_gemm(builder: KernelBuilder, name: str, product: Product) -> SSAValue:
         out_types.append(element)
     ins = [lhs, rhs, *others]
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], out_types, len(space))
+    kernel.hold([b for b, v in zip(kernel.ins[2:], ins[2:], strict=True) if set(shape_of(v)) <= {1}])
     ProductLoops(kernel, shape, panels).write()
     return builder.launch(kernel, ins, outs, list(space))[0]
 

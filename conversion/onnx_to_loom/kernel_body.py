@@ -54,6 +54,7 @@ class KernelBody:
         self.ins: Sequence[SSAValue] = self.block.args[: len(ins)]
         self.outs: Sequence[SSAValue] = self.block.args[len(ins) : len(buffers)]
         self.sizes: Sequence[SSAValue] = self.block.args[len(buffers) :]
+        self._held: dict[SSAValue, Scalar] = {}
 
     def end(self) -> KernelOp:
         """The finished kernel."""
@@ -120,7 +121,15 @@ class KernelBody:
         Stores of the loop may alias them as far as a compiler can tell; it would load them each time.
         """
         rows = zip(buffers, offsets, strides, strict=True)
-        return [self.load(buffer, at) if stride == 0 else None for buffer, at, stride in rows]
+        return [
+            self._held[buffer] if buffer in self._held else self.load(buffer, at) if stride == 0 else None
+            for buffer, at, stride in rows
+        ]
+
+    def hold(self, buffers: Sequence[SSAValue]) -> None:
+        """Loads buffers of one element at once: `load_fixed` gives these elements, wherever it stands."""
+        for buffer in buffers:
+            self._held[buffer] = self.load(buffer, self.index(0))
 
     def store(self, value: Scalar, buffer: SSAValue, offset: Scalar) -> None:
         """Writes the element at `offset`."""

@@ -72,6 +72,7 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
         skips=merged or conv.border == 0,
     )
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], [form.result], len(space))
+    kernel.hold([b for b, v in zip(kernel.ins[2:], ins[2:], strict=True) if set(shape_of(v)) <= {1}])
     _Loops(kernel, form).write()
     return builder.launch(kernel, ins, outs, list(space))[0]
 
