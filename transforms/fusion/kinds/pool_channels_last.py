@@ -61,31 +61,41 @@ class PoolChannelsLastFusion(FusionOpKindHelper):
         return _unfit(body.ops)
 
 
-def _unfit(ops: Sequence[Operation]) -> Miss | None:
-    """Why three ops are no pool that the kernel computes."""
-    before, pool, after = ops
-    if not isinstance(pool, onnx.MaxPoolOp | onnx.AveragePoolOp):
-        return Miss(f"{pool.name} is no pool")
-    shapes = [shape_of(value) for value in (before.operands[0], pool.operands[0], pool.results[0])]
-    source, data, result = shapes
-    if source is None or data is None or result is None or not len(source) == len(data) == len(result):
+def unfit_pool(op: Operation) -> Miss | None:
+    """Why an op on channels-first tensors is no pool that has a channels-last kernel."""
+    if not isinstance(op, onnx.MaxPoolOp | onnx.AveragePoolOp):
+        return Miss(f"{op.name} is no pool")
+    data, result = shape_of(op.operands[0]), shape_of(op.results[0])
+    if data is None or result is None or len(data) != len(result):
         return Miss("the rank of the input or the result of the pool is not known")
-    rank = len(data)
-    if not 3 <= rank <= 5:
-        return Miss(f"a pool over {rank - 2} spatial dims has no kernel")
+    if not 3 <= len(data) <= 5:
+        return Miss(f"a pool over {len(data) - 2} spatial dims has no kernel")
+    if any(index.first_use is not None for index in op.results[1:]):
+        return Miss("the places of the maxima are read, which count channels-first")
+    if data[1] in (DYNAMIC_INDEX, 0):
+        return Miss("the channels of the pool are not known")
+    element = element_of(op.operands[0])
+    integer = as_integer(element) if isinstance(op, onnx.MaxPoolOp) else None
+    if element not in FLOATS and (integer is None or integer.width.data < 8):
+        return Miss(f"{op.name} of element type {element} has no kernel")
+    return _unfit_window(op, len(data) - 2)
+
+
+def _unfit(ops: Sequence[Operation]) -> Miss | None:
+    """Why three ops are no pool of channels-last tensors."""
+    before, pool, after = ops
+    problem = unfit_pool(pool)
+    if problem is not None:
+        return problem
+    rank = len(shape_of(pool.operands[0]) or ())
+    source = shape_of(before.operands[0])
+    if source is None or len(source) != rank:
+        return Miss("the rank of the input or the result of the pool is not known")
     if not _permutes(before, (0, rank - 1, *range(1, rank - 1))) or before.results[0] is not pool.operands[0]:
         return Miss("the input of the pool is no Transpose from channels last")
     if not _permutes(after, (0, *range(2, rank), 1)) or after.operands[0] is not pool.results[0]:
         return Miss("the result of the pool is not read by one Transpose to channels last alone")
-    if any(index.first_use is not None for index in pool.results[1:]):
-        return Miss("the places of the maxima are read, which count channels-first")
-    if source[-1] in (DYNAMIC_INDEX, 0):
-        return Miss("the channels of the pool are not known")
-    element = element_of(pool.operands[0])
-    integer = as_integer(element) if isinstance(pool, onnx.MaxPoolOp) else None
-    if element not in FLOATS and (integer is None or integer.width.data < 8):
-        return Miss(f"{pool.name} of element type {element} has no kernel")
-    return _unfit_window(pool, rank - 2)
+    return None
 
 
 def _unfit_window(pool: Operation, spatial: int) -> Miss | None:
