@@ -25,7 +25,6 @@ from onnxloom.transforms.folding.potential import (
     mark,
     take_effect,
 )
-from onnxloom.transforms.fusion.dequantized import is_held_for_product
 from onnxloom.transforms.miss import Miss
 
 
@@ -53,8 +52,6 @@ def fold_constant_op(op: Operation, policy: FoldingPolicy) -> Fold | Miss | None
     if not all(map(is_constant, op.operands)):
         _keep_aside(op, policy)
         return None
-    if isinstance(op, onnx.DequantizeLinearOp) and is_held_for_product(op):
-        return Miss("a product of integers reads it before it is dequantized")
     try:
         inputs = [constant_value(operand) for operand in op.operands]
     except ModelError as error:

@@ -20,6 +20,7 @@ from onnxloom.transforms.folding.evaluator import CannotEvaluate, Evaluator, cur
 from onnxloom.transforms.folding.numpy_op import Array, Inputs
 from onnxloom.transforms.folding.policy import DEFAULT_POLICY, FoldingPolicy
 from onnxloom.transforms.folding.result_size import result_bytes
+from onnxloom.transforms.fusion.dequantized import is_held_for_product
 from onnxloom.transforms.miss import Miss
 
 _STRUCTURE: Final = (onnx.ConstantOp, onnx.NoValueOp, onnx.ReturnOp, onnx.YieldOp, onnx.EntryPointOp)
@@ -76,6 +77,8 @@ def why_not_foldable(op: Operation) -> Miss | None:
         return refusal
     if op.regions:
         return Miss("has regions")
+    if isinstance(op, onnx.DequantizeLinearOp) and is_held_for_product(op):
+        return Miss("a product of integers reads it before it is dequantized")
     if not op.has_trait(Pure):
         return Miss("is random, or has effects that are not known")
     for result in op.results:

@@ -28,3 +28,9 @@ def same_parameters(graph: GraphIndex, left: SSAValue, right: SSAValue) -> bool:
     if first is None or second is None or first.dtype != second.dtype:
         return False
     return first.size == second.size and bool((first.reshape(-1) == second.reshape(-1)).all())
+
+
+def is_known_f32(graph: GraphIndex, scale: SSAValue) -> bool:
+    """Whether a scale is known, one number or a vector of them in f32."""
+    array = graph.constant(scale)
+    return array is not None and array.dtype == np.float32 and array.ndim <= 1

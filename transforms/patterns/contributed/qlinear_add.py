@@ -1,0 +1,25 @@
+"""com.microsoft QLinearAdd(A, B) -> QuantizeLinear(Add(DequantizeLinear(A), DequantizeLinear(B)))"""
+
+from __future__ import annotations
+
+from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
+from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
+
+
+class ContributedQLinearAddPattern(ContributedOpPattern):
+    op_type = "QLinearAdd"
+    operands = (
+        "A",
+        "A_scale",
+        "A_zero_point",
+        "B",
+        "B_scale",
+        "B_zero_point",
+        "C_scale",
+        "C_zero_point",
+    )
+
+    def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+        a = op.DequantizeLinear(inputs.A, inputs.A_scale, inputs.A_zero_point)
+        b = op.DequantizeLinear(inputs.B, inputs.B_scale, inputs.B_zero_point)
+        return op.QuantizeLinear(op.Add(a, b), inputs.C_scale, inputs.C_zero_point)

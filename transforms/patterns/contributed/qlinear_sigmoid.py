@@ -1,0 +1,16 @@
+"""com.microsoft QLinearSigmoid(X) -> QuantizeLinear(Sigmoid(DequantizeLinear(X)))"""
+
+from __future__ import annotations
+
+from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
+from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
+
+
+class ContributedQLinearSigmoidPattern(ContributedOpPattern):
+    op_type = "QLinearSigmoid"
+    operands = ("X", "X_scale", "X_zero_point", "Y_scale", "Y_zero_point")
+
+    def replacement(self, inputs: Inputs, match: Match) -> Tensor:
+        x = op.DequantizeLinear(inputs.X, inputs.X_scale, inputs.X_zero_point)
+        y = op.Sigmoid(x)
+        return op.QuantizeLinear(y, inputs.Y_scale, inputs.Y_zero_point)
