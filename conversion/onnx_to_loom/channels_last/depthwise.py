@@ -20,13 +20,8 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
-from onnxloom.conversion.onnx_to_loom.channels_last.windows import (
-    Point,
-    Reduction,
-    WindowTiles,
-    tile_shape,
-    window_sizes,
-)
+from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import tile_shape, window_sizes
+from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, Reduction, WindowTiles
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody

@@ -8,13 +8,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.channels_last.windows import (
-    Point,
-    Reduction,
-    WindowTiles,
-    tile_shape,
-    window_sizes,
-)
+from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import tile_shape, window_sizes
+from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, Reduction, WindowTiles
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.pool_forms import pool_of, pool_window, windows

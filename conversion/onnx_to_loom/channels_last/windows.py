@@ -17,112 +17,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, index_value
-from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import TileShape
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
-from onnxloom.dialects.loom.target import Target
-from onnxloom.dialects.loom.window_space import window_dim
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width
+from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 LINES = 8
 """Lines of the result per task."""
 
 VECTORS = 4
 """Vectors of channels per task."""
-
-WIDTHS = (7, 8, 6, 5, 4)
-"""Places of a tile, by preference; one sum each and the weights fit 16 registers."""
-
-WIDE = 14
-"""Places of a tile where many taps make up for fetching more columns; needs 32 registers."""
-
-WIDE_TAPS = 5
-"""Taps along the last dim from which on such tiles pay; measured by `benchmarks/depthwise.py`."""
-
-
-@dataclass(frozen=True)
-class WindowSizes:
-    """Program-level sizes of a window over an image `[N, *spatial, C]`."""
-
-    batch: SSAValue
-    spatial: Sequence[SSAValue]
-    channels: SSAValue
-    places: Sequence[SSAValue]
-    before: Sequence[SSAValue]
-    after: Sequence[SSAValue]
-    known: tuple[int, int, int] | None
-    """Along the last spatial dim its size, places, and border before, if known at compile time."""
-
-    @property
-    def arguments(self) -> list[SSAValue]:
-        """What `WindowTiles` takes, in order."""
-        return [self.batch, *self.spatial, self.channels, *self.places, *self.before, *self.after]
-
-
-def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> WindowSizes:
-    """The sizes of `window` over `source` (`[N, *spatial, C]`)."""
-    batch, *spatial, channels = builder.dims(source)
-    rows = [
-        (window.kernel[i], window.strides[i], window.dilations[i], *window.pads[i :: window.rank])
-        for i in range(window.rank)
-    ]
-    planes = builder.view(source, [batch, channels, *spatial])
-    op = loom.WindowSpaceOp.make(planes, rows, window.auto_pad, window.ceil)
-    results = list(builder.insert(op).results)
-    size = index_value(spatial[-1])
-    known = None if size is None else (size, *_last_dim(window, size))
-    return WindowSizes(batch, spatial, channels, results[0::3], results[1::3], results[2::3], known)
-
-
-def _last_dim(window: Window, size: int) -> tuple[int, int]:
-    last = window.rank - 1
-    pads = (window.pads[last], window.pads[-1])
-    row = (window.kernel[last], window.strides[last], window.dilations[last], pads)
-    try:
-        places, before, _ = window_dim(size, *row, window.auto_pad, window.ceil)
-    except ValueError as error:
-        raise Declined(str(error)) from error
-    return places, before
-
-
-def tile_shape(
-    window: Window, sizes: WindowSizes, channels: int, multiplier: int, element: Attribute, target: Target
-) -> TileShape:
-    """The tiles of windows whose sums are of type `element`, for a result of so many channels."""
-    lanes = target.lanes(max(1, bit_width(element) // 8))
-    lanes = min(lanes, 1 << (max(channels, 1).bit_length() - 1))
-    if sizes.known is None or sizes.known[0] == 0:
-        return TileShape(channels, multiplier, lanes, WIDTHS[-1], None)
-    size, places, before = sizes.known
-    wide = window.kernel[-1] >= WIDE_TAPS and target.vector_registers >= 32
-    widths = (WIDE, *WIDTHS) if wide else WIDTHS
-    width = max(places, 1) if places <= max(WIDTHS) else min(widths, key=lambda w: -places % w)
-    columns = range((width - 1) * window.strides[-1] + window.extents[-1])
-    starts = range(-before, places * window.strides[-1] - before, width * window.strides[-1])
-    beside = frozenset(column for column in columns for start in starts if not 0 <= start + column < size)
-    return TileShape(channels, multiplier, lanes, width, beside, places % width == 0)
-
-
-@dataclass(frozen=True)
-class TileShape:
-    """What kernels are specialised on besides the window."""
-
-    channels: int
-    """Channels of the result."""
-    multiplier: int
-    """Channels of the result per channel of the image."""
-    lanes: int
-    """Channels computed at once: a power of two, at most all."""
-    width: int
-    """Places of a tile."""
-    beside: frozenset[int] | None
-    """Columns of a tile that lie beside the image for some tile; None if that is not known."""
-    full: bool = False
-    """Whether no tile reaches beyond the end of its line."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +53,8 @@ class Line:
     """Per leading spatial dim."""
     source: Scalar
     """Offset in the image of taps 0 of the leading dims, of column 0 and channel 0."""
+    target: Scalar
+    """Offset in the result of place 0 and channel 0."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +86,20 @@ class Reduction:
 class WindowTiles:
     """Writes the loops; `sizes` are `WindowSizes.arguments` in a kernel whose first input is the image."""
 
-    def __init__(self, k: KernelBody, window: Window, sizes: Sequence[Scalar], shape: TileShape):
+    def __init__(
+        self,
+        k: KernelBody,
+        window: Window,
+        sizes: Sequence[Scalar],
+        shape: TileShape,
+        source: SSAValue | None = None,
+        target: SSAValue | None = None,
+    ):
+        """`source` and `target` are the first input and output of the kernel unless told otherwise."""
         rank = window.rank
         self.k, self.window, self.shape = k, window, shape
+        self.source = k.ins[0] if source is None else source
+        self.target = k.outs[0] if target is None else target
         self.batch, self.channels = sizes[0], sizes[1 + rank]
         self.spatial, self.places = sizes[1 : 1 + rank], sizes[2 + rank : 2 + 2 * rank]
         self.before = sizes[2 + 2 * rank : 2 + 3 * rank]
@@ -205,9 +124,10 @@ class WindowTiles:
             vector = k.mul(k.remainder(task, chunks), k.index(VECTORS))
             end = k.scalars.minimum(k.add(vector, k.index(VECTORS)), k.index(vectors))
             with k.loop(last, start=first) as number:
-                self._line(reduction, self._describe(number), (vector, end))
+                self.write_line(reduction, self.line(number), (vector, end))
 
-    def _describe(self, number: Scalar) -> Line:
+    def line(self, number: Scalar) -> Line:
+        """A line by its number."""
         k = self.k
         index: list[Scalar] = []
         rest = number
@@ -218,7 +138,8 @@ class WindowTiles:
         source = k.mul(rest, self.plane)
         for axis, stride in zip(taps, self.strides[:-1], strict=True):
             source = k.add(source, k.mul(axis.start, stride))
-        return Line([rest, *index], number, taps, source)
+        target = k.mul(k.mul(number, self.places[-1]), k.index(self.shape.channels))
+        return Line([rest, *index], number, taps, source, target)
 
     def taps(self, axis: int, place: Scalar) -> Taps:
         """The taps of the window at a place along one spatial dim."""
@@ -237,8 +158,8 @@ class WindowTiles:
         up = k.scalars.maximum(k.add(value, k.index(dilation - 1)), k.index(0))
         return k.scalars.emit(arith.DivSIOp(up, k.index(dilation)))
 
-    def _line(self, reduction: Reduction, line: Line, vectors: tuple[Scalar, Scalar]) -> None:
-        """All tiles of a line; those whose windows lie inside of the image need no checks."""
+    def write_line(self, reduction: Reduction, line: Line, vectors: tuple[Scalar, Scalar]) -> None:
+        """All tiles of a line and some vectors; those with all windows inside of the image need no checks."""
         k, s = self.k, self.k.scalars
         places, width = self.places[-1], k.index(self.shape.width)
         reach = (self.shape.width - 1) * self.window.strides[-1] + self.window.extents[-1]
@@ -284,16 +205,15 @@ class _Tile:
             channel = k.add(self.first_channel, lane)
             source = k.add(self.line.source, self._input_channel(lane))
             sums = self._all(source, channel, [self.reduction.initial()] * t.shape.width, columns)
-            row = k.mul(self.line.number, t.places[-1])
             for i, total in enumerate(sums):
                 place = k.add(self.place, k.index(i))
-                at = k.add(k.mul(k.add(row, place), k.index(t.shape.channels)), channel)
+                at = k.add(k.add(self.line.target, k.mul(place, k.index(t.shape.channels))), channel)
                 point = Point(self.line, place, channel)
                 if not self.checked or t.shape.full:
-                    k.store(self.reduction.finish(point, total), k.outs[0], at)
+                    k.store(self.reduction.finish(point, total), t.target, at)
                     continue
                 with k.branch(s.cmp("lt", place, t.places[-1])) as (there, _), k.inside(there):
-                    k.store(self.reduction.finish(point, total), k.outs[0], at)
+                    k.store(self.reduction.finish(point, total), t.target, at)
 
     def _columns(self) -> dict[int, tuple[Scalar, Scalar | None]]:
         """Per column of the tile that a tap reads: its offset, and whether it exists (None: it does)."""
@@ -381,7 +301,7 @@ class _Tile:
                 column = p * window.strides[-1] + i * window.dilations[-1]
                 if column not in loaded:
                     at, there = columns[column]
-                    value = s.widen(k.load(k.ins[0], k.add(at, source)))
+                    value = s.widen(k.load(t.source, k.add(at, source)))
                     loaded[column] = (
                         value if there is None else s.select(there, value, self.reduction.border())
                     )

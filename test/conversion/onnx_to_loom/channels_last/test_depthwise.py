@@ -12,7 +12,7 @@ from channels_last_text import conv_text, ints
 from fused_values import Array, assert_same, compiled, fused, lowered_as_one, normal, reference
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 
-from onnxloom.conversion.onnx_to_loom.channels_last.windows import WindowSizes, tile_shape
+from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import WindowSizes, tile_shape
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
