@@ -56,9 +56,10 @@ def _inverse_deviation_pass(wide: Attribute, epsilon: float, centered: bool) -> 
     return Pass([wide], lambda s: [s.const(0.0, wide)], step, finish)
 
 
-def _rule(
+def norm_rule(
     name: str, storage: Attribute, result: Attribute, epsilon: float, centered: bool, parameters: int
 ) -> Normalization:
+    """(x - mean) * inverse deviation * scale + bias, with as many `parameters` of these as there are."""
     wide = _wide(storage)
     passes = [_mean_pass(wide)] if centered else []
     passes.append(_inverse_deviation_pass(wide, epsilon, centered))
@@ -94,7 +95,7 @@ def lower_layer_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
         raise Declined("a stash type other than float has no kernel")
     centered = isinstance(op, onnx.LayerNormalizationOp)
     name = "layer_norm" if centered else "rms_norm"
-    rule = _rule(name, storage, result, float_attr(op, "epsilon", 1e-5), centered, len(parameters))
+    rule = norm_rule(name, storage, result, float_attr(op, "epsilon", 1e-5), centered, len(parameters))
     dims, one = builder.dims(data), builder.index(1)
     extra = [i for i, r in enumerate(op.results) if i and isinstance(r.type, TensorType) and r.uses]
     row_outputs: list[tuple[Attribute, Sequence[SSAValue]]] = []
@@ -126,7 +127,7 @@ def lower_channel_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     groups = builder.index(int_attr(op, "num_groups")) if grouped else c
     chunks = builder.divide(c, int_attr(op, "num_groups")) if grouped else one
     name = "group_norm" if grouped else "instance_norm"
-    rule = _rule(name, storage, result, float_attr(op, "epsilon", 1e-5), True, 2)
+    rule = norm_rule(name, storage, result, float_attr(op, "epsilon", 1e-5), True, 2)
     return normalize_rows(
         builder, rule, data, op.results[0].type,
         rows=builder.multiply([n, groups]), channels=groups, chunks=chunks, chunk=builder.multiply(space),

@@ -86,7 +86,8 @@ def softmax_rule(storage: Attribute) -> Normalization:
     )
 
 
-def _log_softmax_rule(storage: Attribute) -> Normalization:
+def log_softmax_rule(storage: Attribute) -> Normalization:
+    """x - max - log(sum(exp(x - max)))."""
     wide = compute_type(storage)
     total = sum_pass(wide, _exp_shifted)
     log = Pass(
@@ -145,7 +146,7 @@ def lower_along_axis(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
                 return [softmax_rows(builder, data, builder.multiply(dims[:axis]), dims[axis])]
         rule = softmax_rule(storage)
     elif isinstance(op, onnx.LogSoftmaxOp):
-        rule = _log_softmax_rule(storage)
+        rule = log_softmax_rule(storage)
     elif isinstance(op, onnx.HardmaxOp):
         rule = _hardmax_rule(ranked(data.type, "the operand").element_type, storage)
     else:

@@ -1,6 +1,6 @@
 // RUN: onnxloom-opt %s -p fuse-ops | filecheck %s --check-prefix=ALL
 // RUN: onnxloom-opt %s -p 'fuse-ops{disable-fused-op=true}' | filecheck %s --check-prefix=OFF
-// RUN: onnxloom-opt %s -p 'fuse-ops{disable="onnx.matmul_epilogue"}' | filecheck %s --check-prefix=ELEMENTWISE
+// RUN: onnxloom-opt %s -p 'fuse-ops{disable="onnx.matmul_epilogue,onnx.reduction"}' | filecheck %s --check-prefix=ELEMENTWISE
 // RUN: onnxloom-opt %s -p 'fuse-ops{kinds="onnx.matmul_epilogue"}' | filecheck %s --check-prefix=MATMUL
 // RUN: onnxloom-opt %s -p 'fuse-ops{kinds="onnx.matmul_epilogue,onnx.elementwise"}' | filecheck %s --check-prefix=ALL
 // RUN: onnxloom-opt %s -p 'fuse-ops,fuse-ops' | filecheck %s --check-prefix=ALL

@@ -255,7 +255,16 @@ func.func @f(%x: tensor<2x3x6x7xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>
   %2 = "onnx.Sub"(%r, %1) : (tensor<2x4x6x7xf32>, tensor<2x4x6x7xf32>) -> tensor<2x4x6x7xf32>
   onnx.Return %2 : tensor<2x4x6x7xf32>
 }"""
+NORM_RELU = """
+func.func @f(%x: tensor<4x8xf32>, %r: tensor<4x8xf32>, %s: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = "onnx.Add"(%x, %r) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.RMSNormalization"(%0, %s) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %0, %2 : tensor<4x8xf32>, tensor<4x8xf32>
+}"""
 KINDS = {
+    "onnx.reduction": (NORM_RELU, ((4, 8), (4, 8), (8,))),
     "onnx.elementwise": (TWO_RESULTS, ((4, 8), (8,))),
     "onnx.matmul_epilogue": (BIAS_RELU, ((4, 8), (8, 8), (8,))),
     "onnx.conv_epilogue": (CONV_RELU, ((2, 3, 6, 7), (4, 3, 3, 3), (4,), (2, 4, 6, 7))),
@@ -291,6 +300,13 @@ def change_an_op(fused_op: onnx.FusedOp) -> None:
     for op in fused_op.body.block.ops:
         if isinstance(op, onnx.LeakyReluOp):
             op.properties["alpha"] = type(op.properties["alpha"])(-3.0, 32)  # pyright: ignore
+
+
+def test_swapped_results_of_rows_are_swapped():
+    module, inputs = tampered("onnx.reduction", swap_the_yield)
+    expected = reference(module, inputs)
+    assert not np.array_equal(expected[0], reference(parse_module(NORM_RELU), inputs)[0])
+    assert_same(compiled(module, inputs), expected, 1e-5)
 
 
 @pytest.mark.parametrize("tamper", [swap_the_yield, change_an_op])
