@@ -3,6 +3,9 @@
 Two kernels: one brings the patches under all tiles to the 36 points, the other multiplies the points by those
 of the weights, for a block of tiles and a panel of channels at a time, and brings the products back to
 results, on which the epilogue runs. Tensors are channels-last; the transforms are vectorised along channels.
+
+Sums round a few times more than those of the direct form, and an infinity or NaN of the input is in all
+results of the tiles that read it: `KernelSet.winograd` says whether this may be chosen.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ def prefers_winograd(builder: KernelBuilder, conv: Convolution) -> bool:
     if window.kernel != (3, 3) or {*window.strides, *window.dilations} != {1} or conv.group != 1:
         return False
     types = {buffer_element(t) for t in (conv.source.type, conv.weights.type, conv.result_type)}
-    if not all(isinstance(t, Float32Type) for t in types) or conv.parts != 1:
+    if not all(isinstance(t, Float32Type) for t in types):
         return False
     if not is_plan_known(conv.weights) or not builder.kernels.winograd:
         return False
@@ -85,7 +88,7 @@ def build_winograd(builder: KernelBuilder, name: str, conv: Convolution) -> SSAV
     ins = [points, weights, *conv.others]
     outs = [
         builder.empty(conv.result_type, [space[0], *space[4:7]]),
-        builder.empty(vector, [builder.index(POINTS * _point_step(tile))]),
+        builder.private(f32, builder.index(POINTS * _point_step(tile))),
     ]
     result_space = [*space[3:7], *space[9:], step]
     kernel = builder.kernel(name, ins, [conv.result_type, vector], len(result_space))
@@ -241,6 +244,8 @@ class _Results:
         self.strides = [strides[4 * i : 4 * i + 4] for i in range(len(self.others))]
         self.moves = [_moves(other, conv) for other in conv.others]
         self.sums = kernel.scratch(f32, TILE * TILE * tile.columns)
+        self.start = kernel.private(kernel.index(POINTS * _point_step(tile)))
+        """Where the products of this thread begin."""
 
     def write(self) -> None:
         k, s = self.kernel, self.kernel.scalars
@@ -266,7 +271,7 @@ class _Results:
         with k.loop(k.index(POINTS)) as point:
             left = k.add(k.mul(point, self.step), k.mul(first, self.channels))
             right = k.mul(k.at(panel, k.index(POINTS), point), plane)
-            target = k.mul(point, k.index(_point_step(self.tile)))
+            target = k.add(self.start, k.mul(point, k.index(_point_step(self.tile))))
             with k.loop(s.emit(arith.CeilDivSIOp(count, height))) as i:
                 row = k.mul(i, height)
                 rows = s.minimum(height, k.sub(count, row))
@@ -280,7 +285,7 @@ class _Results:
         """The sums of one tile: `sums[y, x, column]`."""
         k, a = self.kernel, _Arithmetic(self.kernel.scalars)
         columns = k.index(self.tile.columns)
-        start = k.mul(tile, columns)
+        start = k.add(self.start, k.mul(tile, columns))
         with k.loop(width, parallel=True) as c:
             at = k.add(start, c)
             points = [
