@@ -32,7 +32,7 @@ class SessionOptions:
         constant_folding: bool = True,
     ) -> None:
         self.intra_op_num_threads = intra_op_num_threads
-        """0: as many as are worth it. Kernels run in the calling thread."""
+        """Threads that share the work of a run: 0 for one per usable core, 1 for the calling thread alone."""
         self.graph_optimization_level = graph_optimization_level
         self.skip_passes = skip_passes
         """Names of passes to leave out."""
@@ -64,7 +64,7 @@ class InferenceSession:
 
         Raises:
             ModelError: the model is damaged or uses an op that nothing here can run.
-            InputError: `sess_options` are no options.
+            InputError: `sess_options` are no options, or hold a value that means nothing.
             PassError: `skip_passes` names no pass; with `strict`, a pass failed.
         """
         from onnxloom.lowering.compile import CompileOptions, compile_model
@@ -78,6 +78,7 @@ class InferenceSession:
                 skip_passes=tuple(options.skip_passes),
                 strict=options.strict,
                 fold=options.constant_folding,
+                threads=options.intra_op_num_threads,
             ),
         )
 
@@ -127,6 +128,7 @@ def _options_of(given: Any) -> SessionOptions:
     if given is None or isinstance(given, SessionOptions):
         return given or SessionOptions()
     try:
-        return SessionOptions(graph_optimization_level=int(given.graph_optimization_level))
+        threads = int(getattr(given, "intra_op_num_threads", 0))
+        return SessionOptions(threads, int(given.graph_optimization_level))
     except (AttributeError, TypeError, ValueError):
         raise InputError(f"sess_options is a {type(given).__name__}; expected SessionOptions") from None

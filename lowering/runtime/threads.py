@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 from onnxloom.errors import InputError
@@ -49,6 +50,7 @@ def _affinity() -> set[int]:
         return set(range(os.cpu_count() or 1))
 
 
+@cache
 def _core_of(cpu: int) -> str:
     """The same text for hardware threads that share a core."""
     return _text(_CPUS / f"cpu{cpu}" / "topology" / "thread_siblings_list") or str(cpu)

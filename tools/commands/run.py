@@ -36,7 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", action="store_true", help="time every kernel call, against what the processor can do"
     )
+    add_thread_argument(parser)
     add_compile_arguments(parser)
+
+
+def add_thread_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="threads of a run (default 0: one per core)"
+    )
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
@@ -153,6 +160,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         skip_patterns=skipped_patterns(args.skip_patterns),
         strict=args.strict,
         winograd=not args.no_winograd,
+        threads=vars(args).get("threads", 0),
         cpu=args.cpu,
         cache=not args.no_cache,
         external_data_dirs=tuple(args.external_data_dir),
