@@ -17,6 +17,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
+    opt_region_def,
     prop_def,
     region_def,
     traits_def,
@@ -120,6 +121,10 @@ class MicrokernelOp(IRDLOperation):
     vector count, ...). The region's block arguments stand for the operands one to one and its body
     computes the same thing with scalar loops; an emitter that has no tuned form of `kind` for the
     target emits that loop.
+
+    `finish`, if there is one, is what the reference does to each element before it is stored: from
+    the element and one of each operand, all scalars, to what `loom.yield` gives. Tuned forms compute it on
+    whole vectors.
     """
 
     name = "loom.microkernel"
@@ -127,6 +132,7 @@ class MicrokernelOp(IRDLOperation):
     params = opt_prop_def(DictionaryAttr)
     args = var_operand_def(AnyAttr())
     reference = region_def("single_block")
+    finish = opt_region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator())
 
     def verify_(self) -> None:
@@ -136,3 +142,6 @@ class MicrokernelOp(IRDLOperation):
             raise VerifyException(f"{where}: block arguments must match the operands")
         if not isinstance(block.last_op, EndOp):
             raise VerifyException(f"{where}: the reference must end with loom.end")
+        last = None if self.finish is None else self.finish.block.last_op
+        if self.finish is not None and (last is None or last.name != "loom.yield" or len(last.operands) != 1):
+            raise VerifyException(f"{where}: the finish must end with loom.yield of one value")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, cast
 
 from llvmlite import ir
 from xdsl.dialects import arith, memref, scf
@@ -14,10 +16,10 @@ from onnxloom.dialects.loom.kernel import MicrokernelOp
 from onnxloom.dialects.loom.tasks import TASKS, WorkerOp
 from onnxloom.errors import PassError
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
-from onnxloom.lowering.emit_llvm.lanes_loop import emit_lanes
+from onnxloom.lowering.emit_llvm.lanes_loop import emit_lanes, emit_on_vectors
 from onnxloom.lowering.emit_llvm.metadata import access_group, mark_access, mark_parallel
 from onnxloom.lowering.emit_llvm.types import I1, I8, I64, is_bool, memory_type
-from onnxloom.lowering.microkernels import find_microkernel, plain_params
+from onnxloom.lowering.microkernels import Finish, find_microkernel, plain_params
 from onnxloom.lowering.small_floats import small_float
 
 
@@ -187,7 +189,8 @@ def _microkernel(f: FunctionEmitter, op: Operation) -> None:
     args = f.get(op.args)
     if tuned is not None:
         try:
-            tuned(f.builder, plain_params(op.params), args, f.target)
+            params = plain_params(op.params)
+            tuned(f.builder, params, args, f.target, *_finish(f, op, params))
         except (LookupError, TypeError, ValueError) as error:
             # Kernels are also written by hand.
             raise PassError(
@@ -200,6 +203,19 @@ def _microkernel(f: FunctionEmitter, op: Operation) -> None:
         f[argument] = f[operand]
         f.scratch_depth[argument] = f.scratch_depth.get(operand, 0)
     f.block(block)
+
+
+def _finish(f: FunctionEmitter, op: MicrokernelOp, params: dict[str, Any]) -> list[Finish]:
+    """What the op does to each element of its results, if anything."""
+    if op.finish is None:
+        return []
+    block = op.finish.block
+
+    def emit(b: ir.IRBuilder, vectors: Sequence[ir.Value]) -> ir.Value:
+        return emit_on_vectors(f.elsewhere(b), block, vectors, params["lanes"])
+
+    text = "\n".join([*(str(a.type) for a in block.args), str(op)])
+    return [Finish(hashlib.sha256(text.encode()).hexdigest()[:16], emit)]
 
 
 HANDLERS: dict[type[Operation], Handler] = {

@@ -40,6 +40,10 @@ class FunctionEmitter:
         self.worker: ir.Value = ir.Constant(I64, 0)
         """Number of the worker that runs them."""
 
+    def elsewhere(self, builder: ir.IRBuilder) -> FunctionEmitter:
+        """An emitter at the position of another builder, which knows no values yet."""
+        return FunctionEmitter(builder, self.target, self._handlers)
+
     @property
     def module(self) -> ir.Module:
         """The module instructions and metadata go to."""

@@ -24,7 +24,7 @@ from onnxloom.lowering.emit_llvm.lane_forms import BINARY, CASTS, EXTREMES, INT_
 from onnxloom.lowering.emit_llvm.lane_offsets import Offsets, combined
 from onnxloom.lowering.emit_llvm.metadata import mark_access
 from onnxloom.lowering.emit_llvm.types import F32, F64, I1, I64, is_bool, memory_type, value_type
-from onnxloom.lowering.emit_llvm.varying import varying_values
+from onnxloom.lowering.emit_llvm.varying import varying_from, varying_values
 from onnxloom.lowering.small_floats import small_float
 
 I32 = ir.IntType(32)
@@ -43,6 +43,17 @@ def emit_lanes(f: FunctionEmitter, op: scf.ForOp) -> bool:
     lanes.offsets[lane] = (None, tuple(range(count)))
     lanes.block(op.body.block)
     return True
+
+
+def emit_on_vectors(f: FunctionEmitter, block: Block, values: Sequence[ir.Value], lanes: int) -> ir.Value:
+    """The value that the terminator of `block` gives, given a vector for each of its arguments.
+
+    The block holds scalar ops without control flow.
+    """
+    for argument, value in zip(block.args, values, strict=True):
+        f[argument] = value
+    (result,) = (emitter := _Lanes(f, lanes, varying_from(block))).block(block)
+    return emitter.vector(result)
 
 
 class _Lanes:

@@ -25,6 +25,13 @@ def varying_values(body: Block, index: SSAValue) -> set[SSAValue] | None:
         return None
 
 
+def varying_from(body: Block) -> set[SSAValue]:
+    """The values inside `body`, which has no control flow, that depend on its arguments."""
+    varying: set[SSAValue] = set(body.args)
+    _visit(body, varying)
+    return varying
+
+
 def _visit(block: Block, varying: set[SSAValue]) -> None:
     for op in block.ops:
         _visit_op(op, varying)

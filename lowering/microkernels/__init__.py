@@ -5,7 +5,8 @@ Such a module defines
     emit_llvm(builder: llvmlite.ir.IRBuilder, params: dict[str, Any], args: Sequence[ir.Value],
               target: CpuTarget) -> None
 
-which emits the tile at the builder's position and leaves the builder where the code after it goes. It
+which emits the tile at the builder's position and leaves the builder where the code after it goes. A kind
+whose ops have a `finish` takes one more argument, the `Finish` of the op or None. It
 may define `supports(target: CpuTarget) -> bool`; where that is false the reference loop is emitted.
 `args` are typed pointers for buffers (f16, bf16 and fp8 as integers), i64 for `index` and plain
 values otherwise; `params` holds Python numbers, strings and lists.
@@ -14,6 +15,7 @@ values otherwise; `params` holds Python numbers, strings and lists.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,7 +29,17 @@ from xdsl.ir import Attribute
 from onnxloom.errors import PassError
 from onnxloom.lowering.cpu_target import CpuTarget
 
-TunedForm = Callable[[ir.IRBuilder, dict[str, Any], Sequence[ir.Value], CpuTarget], None]
+TunedForm = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What happens to each element before it is stored, on vectors."""
+
+    key: str
+    """Equal for what computes the same."""
+    emit: Callable[[ir.IRBuilder, Sequence[ir.Value]], ir.Value]
+    """(builder, vector of elements and one of each operand) -> vector of results."""
 
 
 @cache

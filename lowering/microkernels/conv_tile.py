@@ -5,7 +5,8 @@ is a result point, which reads for each tap a run of neighbouring elements at an
 that is negative the tap lies outside of the image and a border is read instead. Where that adds nothing,
 taps that lie outside for all rows are skipped. As in `gemm_tile`, every accumulator stays in a register
 over both loops, columns beyond the edge are masked when stored, rows beyond it repeat the last one, and
-each step asks for one line of what is read after this tile.
+each step asks for one line of what is read after this tile. A `finish` is computed on the accumulators; what
+it reads beside them is one number per row, per column or both.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+from onnxloom.lowering.microkernels import Finish
+from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead, splat
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
 I64 = ir.IntType(64)
@@ -42,6 +45,8 @@ class _Args:
     last: ir.Value
     later: ir.Value
     later_row: ir.Value
+    operands: Sequence[ir.Value]
+    """Of the finish: address and row stride each."""
 
 
 _TYPES = [PTR, PTR, I64, PTR, I64, PTR, PTR, I64, I64, I64, I64, I64, PTR, I64]
@@ -51,38 +56,38 @@ def _c64(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
 
-def _splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
-    vector = ir.VectorType(scalar.type, lanes)
-    undefined = ir.Constant(vector, ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
-    return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)
-
-
 class _Tile:
     """Emits the function of one number of rows and vectors."""
 
-    def __init__(self, adder: MultiplyAdd, rows: int, vectors: int, skips: bool):
+    def __init__(self, adder: MultiplyAdd, rows: int, vectors: int, skips: bool, finishing: Finishing | None):
         self.module, self.element = adder.module, adder.element
+        self.finishing = finishing
         self.adder, self.rows, self.vectors, self.lanes = adder, rows, vectors, adder.lanes
         self.skips = skips
         self.vector, self.suffix, self.align = adder.vector, adder.suffix, adder.bits // 8
 
     def wider(self) -> _Tile:
         """The tile of one more vector."""
-        return _Tile(self.adder, self.rows, self.vectors + 1, self.skips)
+        return _Tile(self.adder, self.rows, self.vectors + 1, self.skips, self.finishing)
 
     def function(self) -> ir.Function:
         """A function of `_Args`."""
         form = f"{self.adder.form}{'' if self.skips else 'b'}"
+        types = _TYPES
+        if self.finishing is not None:
+            form += f".{self.finishing.finish.key}"
+            types = _TYPES + [PTR, I64] * len(self.finishing.forms)
         name = f"loom.conv_tile.{form}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
-        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), _TYPES), name)
+        function = ir.Function(self.module, ir.FunctionType(ir.VoidType(), types), name)
         function.linkage = "internal"
         function.attributes.add("noinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
-        args = _Args(*function.args)
+        count = len(_TYPES)
+        named: dict[str, Any] = dict(zip(_Args.__dataclass_fields__, function.args[:count], strict=False))
+        args = _Args(**named, operands=function.args[count:])
         self._store(b, self._taps(b, args), args)
         b.ret_void()
         return function
@@ -172,7 +177,7 @@ class _Tile:
         ]
         made: list[ir.Value] = []
         for i, pointer in enumerate(starts):
-            factor = _splat(b, b.load(self._gep(b, pointer, d), typ=self.element), self.lanes)
+            factor = splat(b, b.load(self._gep(b, pointer, d), typ=self.element), self.lanes)
             for j, column in enumerate(columns):
                 made.append(self.adder.step(b, factor, column, totals[i * self.vectors + j]))
         following = b.add(d, _c64(1))
@@ -196,54 +201,98 @@ class _Tile:
         )
         with b.if_else(full) as (whole, edge):
             with whole:
-                line = args.c
+                lines = self._lines(b, args.c, args.c_row, None)
+                reads = self._operands(b, args, None)
                 for i, value in enumerate(sums):
                     row, j = divmod(i, self.vectors)
-                    if row and j == 0:
-                        line = self._gep(b, line, args.c_row)
-                    b.store(value, self._gep(b, line, _c64(j * self.lanes)), align=self.align)
+                    done = self._finished(b, value, reads, row, j)
+                    b.store(done, self._gep(b, lines[row], _c64(j * self.lanes)), align=self.align)
             with edge:
-                lines = [self._gep(b, args.c, b.mul(args.c_row, row)) for row in self._rows(b, args.last)]
-                bits = ir.VectorType(ir.IntType(1), self.lanes)
-                types = [self.vector, PTR, I32, bits]
+                lines = self._lines(b, args.c, args.c_row, args.last)
+                masks = self._masks(b, args.columns)
+                reads = self._operands(b, args, masks)
+                types = [self.vector, PTR, I32, masks[0].type]
                 store = intrinsic(self.module, f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)
-                limit = _splat(b, args.columns, self.lanes)
-                for j in range(self.vectors):
-                    lanes = [j * self.lanes + lane for lane in range(self.lanes)]
-                    mask = b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit)
-                    for row, line in enumerate(lines):
-                        target = self._gep(b, line, _c64(j * self.lanes))
-                        value = sums[row * self.vectors + j]
-                        b.call(store, [value, target, ir.Constant(I32, self.align), mask])
+                for i, value in enumerate(sums):
+                    row, j = divmod(i, self.vectors)
+                    target = self._gep(b, lines[row], _c64(j * self.lanes))
+                    done = self._finished(b, value, reads, row, j)
+                    b.call(store, [done, target, ir.Constant(I32, self.align), masks[j]])
+
+    def _lines(
+        self, b: ir.IRBuilder, first: ir.Value, stride: ir.Value, last: ir.Value | None
+    ) -> list[ir.Value]:
+        """Addresses of the rows; of those there are, where `last` is given."""
+        if last is not None:
+            return [self._gep(b, first, b.mul(stride, row)) for row in self._rows(b, last)]
+        lines = [first]
+        for _ in range(1, self.rows):
+            lines.append(self._gep(b, lines[-1], stride))
+        return lines
+
+    def _masks(self, b: ir.IRBuilder, columns: ir.Value) -> list[ir.Value]:
+        """Per vector the lanes that are columns."""
+        limit = splat(b, columns, self.lanes)
+        masks: list[ir.Value] = []
+        for j in range(self.vectors):
+            lanes = [j * self.lanes + lane for lane in range(self.lanes)]
+            masks.append(b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit))
+        return masks
+
+    def _operands(self, b: ir.IRBuilder, args: _Args, masks: Sequence[ir.Value] | None) -> list[FinishRead]:
+        """How each operand of the finish is read."""
+        reads: list[FinishRead] = []
+        for n, form in enumerate(() if self.finishing is None else self.finishing.forms):
+            first, stride = args.operands[2 * n : 2 * n + 2]
+            last = None if masks is None else args.last
+            lines = [first] if form & ALL_ROWS else self._lines(b, first, stride, last)
+            reads.append(FinishRead(self.adder, form, lines, masks))
+        return reads
+
+    def _finished(
+        self, b: ir.IRBuilder, value: ir.Value, reads: Sequence[FinishRead], row: int, j: int
+    ) -> ir.Value:
+        if self.finishing is None:
+            return value
+        return self.finishing.finish.emit(b, [value, *(read.vector(b, row, j) for read in reads)])
 
 
 def emit_llvm(
-    builder: ir.IRBuilder, params: dict[str, Any], args: Sequence[ir.Value], target: CpuTarget
+    builder: ir.IRBuilder,
+    params: dict[str, Any],
+    args: Sequence[ir.Value],
+    target: CpuTarget,
+    finish: Finish | None = None,
 ) -> None:
     """Emits one tile at the builder's position.
 
     Args:
         params: `rows`, `vectors`, `lanes`: the largest tile; `parts`: integers per element (see
-            `multiply_add`); `skips`: whether what lies outside of the image adds nothing.
-        args: buffers A, table (i64), B, C; A: offset; table: offset, stride per tap; B: offset, row stride,
-            offset of `depth` elements that are read outside of the image; C: offset, row stride; taps, depth,
-            rows (at most `params["rows"]`), columns; offset in B and stride per step of what is read later.
-            Offsets and strides count elements.
+            `multiply_add`); `skips`: whether what lies outside of the image adds nothing; `operands`: of each
+            operand of the finish the sum of BY_COLUMN and ALL_ROWS where they hold.
+        args: buffers A, table (i64), B, operands of the finish, C; A: offset; table: offset, stride per tap;
+            B: offset, row stride, offset of `depth` elements that are read outside of the image; C: offset,
+            row stride; taps, depth, rows (at most `params["rows"]`), columns; offset in B and stride per step
+            of what is read later; per operand of the finish offset and row stride. Offsets and strides count
+            elements.
     """
-    (a, table, rhs, c), scalars = args[:4], args[4:]
+    forms = params["operands"]
+    (a, table, rhs, *others, c), scalars = args[: 4 + len(forms)], args[4 + len(forms) :]
     a_at, table_at, table_row, rhs_at, rhs_row, zeros_at, c_at, c_row, *rest = scalars
-    taps, depth, rows, columns, later_at, later_row = rest
+    taps, depth, rows, columns, later_at, later_row, *lines = rest
     element = a.type.pointee
 
     def at(buffer: ir.Value, offset: ir.Value) -> ir.Value:
         return builder.bitcast(builder.gep(buffer, [offset]), PTR)
 
     last = builder.sub(rows, _c64(1))
-    given = _Args(
+    call_args = [
         at(a, a_at), at(table, table_at), table_row, at(rhs, rhs_at), rhs_row, at(rhs, zeros_at), at(c, c_at),
         c_row, taps, depth, columns, last, at(rhs, later_at), later_row,
-    )  # fmt: skip
-    call_args = [getattr(given, name) for name in _Args.__dataclass_fields__]
+    ]  # fmt: skip
+    for buffer, offset, stride in zip(others, lines[::2], lines[1::2], strict=True):
+        call_args += [at(buffer, offset), stride]
+    finishing = None if finish is None else Finishing(finish, forms)
     done = builder.append_basic_block("tile.done")
     switch = builder.switch(rows, done)
     smallest = 1
@@ -254,7 +303,7 @@ def emit_llvm(
         smallest = height + 1
         builder.position_at_end(block)
         adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
-        tile = _Tile(adder, height, 1, bool(params["skips"]))
+        tile = _Tile(adder, height, 1, bool(params["skips"]), finishing)
         _call_narrowest(builder, tile, params["vectors"], columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)

@@ -17,7 +17,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.channels_last.conv_tile_op import TileArgs, conv_tile_op
+from onnxloom.conversion.onnx_to_loom.channels_last.conv_tile_op import (
+    Operand,
+    TileArgs,
+    TileFinish,
+    conv_tile_op,
+)
 from onnxloom.conversion.onnx_to_loom.channels_last.weight_panels import packed_weights
 from onnxloom.conversion.onnx_to_loom.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
@@ -29,6 +34,9 @@ from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import HEAD, MAX_POINTS, PER_DIM, TABLE, merged_window
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type, is_float
+
+SHORT = 12
+"""Up to so many ops of an epilogue are computed on the accumulators: a tile's code holds them for each."""
 
 FEW_CHANNELS = 8
 """Up to so many input channels a whole row of the window is one tap."""
@@ -69,7 +77,8 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
         [_point_stride(conv, other) for other in conv.others],
         conv.epilogue,
         conv.parts,
-        skips=merged or conv.border == 0,
+        merged or conv.border == 0,
+        _fits_registers(conv, element),
     )
     kernel = KernelBody(name, [buffer_element(v.type) for v in ins], [form.result], len(space))
     kernel.hold([b for b, v in zip(kernel.ins[2:], ins[2:], strict=True) if set(shape_of(v)) <= {1}])
@@ -109,6 +118,22 @@ def _point_stride(conv: Convolution, other: SSAValue) -> int | None:
     return 0 if all(d == 1 for d in spatial) else None
 
 
+def _fits_registers(conv: Convolution, element: Attribute) -> bool:
+    """Whether the epilogue is a few operations on numbers of one float type, of known strides."""
+    if conv.epilogue is None or not is_float(element):
+        return False
+    if any(buffer_element(type_) != element for type_ in (conv.result_type, *(v.type for v in conv.others))):
+        return False
+    if any(_column_stride(conv, other) is None for other in conv.others):
+        return False
+    probe = KernelBody("probe", [element] * (1 + len(conv.others)), [], 0)
+    value, *operands = (probe.load(buffer, probe.index(0)) for buffer in probe.ins)
+    loads = {value.owner, *(operand.owner for operand in operands)}
+    conv.epilogue(probe.scalars, value, operands)
+    ops = [op for op in probe.block.ops if op not in loads]
+    return len(ops) <= SHORT and all(op.name.startswith("arith.") for op in ops)
+
+
 @dataclass(frozen=True)
 class _Form:
     """What a kernel is specialised on."""
@@ -124,6 +149,8 @@ class _Form:
     parts: int
     skips: bool
     """Whether what lies outside of the image adds nothing."""
+    in_registers: bool
+    """Whether the epilogue is computed on the accumulators of a tile."""
 
     def finish(self, s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
         """A sum of products as an element of the result."""
@@ -133,8 +160,8 @@ class _Form:
 
     @property
     def is_direct(self) -> bool:
-        """Whether tiles are the result: there is nothing to do on them."""
-        return self.epilogue is None and self.result == self.element
+        """Whether tiles are the result: there is nothing to do on them once they are stored."""
+        return self.in_registers or (self.epilogue is None and self.result == self.element)
 
 
 @dataclass(frozen=True)
@@ -304,13 +331,27 @@ class _Loops:
                 later_at=k.add(k.mul(following, size), later),
                 later_row=share,
             )
-            k.builder.insert(conv_tile_op(form.tile, form.element, args, form.parts, form.skips))
+            starts = [
+                k.add(k.mul(block.image, n), k.add(k.mul(point, p), k.mul(panel.channel, c)))
+                for n, p, c in self.lines
+            ]
+            finish = self._tile_finish(starts)
+            op = conv_tile_op(form.tile, form.element, args, form.parts, form.skips, finish)
+            k.builder.insert(op)
             if not form.is_direct:
-                starts = [
-                    k.add(k.mul(block.image, n), k.add(k.mul(point, p), k.mul(panel.channel, c)))
-                    for n, p, c in self.lines
-                ]
                 self._epilogue(rows, panel.columns, result_at, starts)
+
+    def _tile_finish(self, starts: Sequence[Scalar]) -> TileFinish | None:
+        """The epilogue as part of the tile, where it is; `starts`: of the operands at the tile."""
+        form = self.form
+        if not form.in_registers or form.epilogue is None:
+            return None
+        rows = zip(self.others, starts, self.lines, form.column_strides, form.point_strides, strict=True)
+        operands = [
+            Operand(buffer, at, line[1], by_column=by_column == 1, all_rows=by_point == 0)
+            for buffer, at, line, by_column, by_point in rows
+        ]
+        return TileFinish(form.epilogue, operands)
 
     def _epilogue(self, rows: Scalar, columns: Scalar, result_at: Scalar, starts: Sequence[Scalar]) -> None:
         """Sums to results, a vector of columns at a time; what is left by half vectors, then one by one."""
