@@ -15,6 +15,7 @@ from onnxloom.conversion.onnx_import.attributes import kind_of
 from onnxloom.conversion.onnx_import.functions import FunctionKey, instantiate, key_of_call, key_of_function
 from onnxloom.conversion.onnx_import.inlined_size import check_size
 from onnxloom.conversion.onnx_import.known_values import KnownValues, used_names
+from onnxloom.conversion.onnx_import.onnxruntime_ops import standard_op
 from onnxloom.conversion.onnx_import.opsets import check_opset, opsets_of
 from onnxloom.conversion.onnx_import.payloads import Payloads
 from onnxloom.conversion.onnx_import.scope import MAX_DEPTH, node_title
@@ -146,13 +147,19 @@ class _Flattener:
         check_opset(domain, opset)
         version = since_version(domain, node.op_type, opset)
         if version is None:
-            raise UnsupportedOpError(f"{title}: {name} does not exist in opset {opset}")
+            own = None if domain else standard_op(node, self._context(title, opset, place))
+            if own is None:
+                raise UnsupportedOpError(f"{title}: {name} does not exist in opset {opset}")
+            return (own,)
         if domain == "ai.onnx.ml" and node.op_type in ("TreeEnsembleClassifier", "TreeEnsembleRegressor"):
             self.has_deprecated_trees = True
         latest = OPS_BY_NAME.get((domain, node.op_type))
         if latest is not None and latest.since_version <= version:
             return (node,)
-        context = Upgrade(
+        return upgrade_node(node, domain, self._context(title, version, place))
+
+    def _context(self, title: str, version: int, place: _Place) -> Upgrade:
+        return Upgrade(
             title,
             version,
             self.fresh,
@@ -160,7 +167,6 @@ class _Flattener:
             lambda value: None if value in place.hidden else self.known.constant_of(value),
             self.known.may_be_read,
         )
-        return upgrade_node(node, domain, context)
 
 
 class NodeHolder:
