@@ -174,12 +174,17 @@ def _listed(given: Any) -> list[Operation]:
 
 
 def _pass_on_names(built: Built) -> None:
-    """The op that makes a value in the place of another is called like the op that made that one."""
+    """The op that makes a value in the place of another is called like the op that made that one.
+
+    Of several that take the place of one op, the first: names of nodes are unique.
+    """
     new_ops = set(built.ops)
+    taken = {op.attributes.get("onnx_node_name") for op in built.ops}
     for old, fresh in built.values.items():
         maker, owner = old.owner, fresh.owner
         if not isinstance(maker, Operation) or not isinstance(owner, Operation) or owner not in new_ops:
             continue
         name = maker.attributes.get("onnx_node_name")
-        if name is not None and "onnx_node_name" not in owner.attributes:
+        if name is not None and name not in taken and "onnx_node_name" not in owner.attributes:
             owner.attributes["onnx_node_name"] = name
+            taken.add(name)

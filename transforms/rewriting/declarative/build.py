@@ -92,12 +92,14 @@ class Builder:
         self._made: dict[OpCall, Operation] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], SSAValue] = {}
         self._types: dict[OpCall, Attribute] = {}
+        self._named: OpCall | None = None
 
     def build(self, outputs: Sequence[Tensor], replaced: Sequence[SSAValue]) -> Replacement:
         """The ops for `outputs`, which take the place of the values `replaced`."""
         for output, value in zip(outputs, replaced, strict=True):
             if isinstance(output, Result) and output.index == 0:
                 self._types[output.op] = value.type
+                self._named = self._named or output.op
         values = {old: self._value(new) for new, old in zip(outputs, replaced, strict=True)}
         return Replacement(self.ops, values)
 
@@ -122,8 +124,8 @@ class Builder:
             self._constant(call, index, operand, known) if isinstance(operand, Literal) else known.get(index)
             for index, operand in enumerate(call.operands)
         ]
-        is_last = call in self._types
-        name_from = self.anchor if is_last else None
+        # Node names are unique: of several outputs the first has that of what is replaced.
+        name_from = self.anchor if call is self._named else None
         if call.foreign is not None:
             op = self._make_foreign(call, operands)
         else:
