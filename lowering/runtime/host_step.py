@@ -17,7 +17,7 @@ class HostRunner:
 
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
-        self._prepared: dict[int, tuple[HostNode, Any]] = {}
+        self._prepared: dict[int, tuple[HostNode, Any, bool]] = {}
 
     def run(self, step: HostStep, args: Sequence[Any]) -> list[Any]:
         """Results of the step: contiguous arrays of the declared dtypes that share no memory with `args`.
@@ -39,11 +39,15 @@ class HostRunner:
     def _run_node(self, node: HostNode, values: dict[str, Any], step: HostStep) -> None:
         prepared = self._prepared.get(id(node))
         if prepared is None:
-            from onnxloom.lowering.runtime.host_ops import prepare
+            from onnxloom.lowering.runtime.host_ops import is_plain, prepare
 
-            prepared = self._prepared[id(node)] = (node, prepare(node))
-        evaluator = prepared[1]
+            prepared = (node, prepare(node), is_plain(node.domain, node.op))
+            self._prepared[id(node)] = prepared
+        _, evaluator, plain = prepared
         try:
+            if plain:  # preparing numpy and the warnings takes longer than many an op
+                evaluator(values)
+                return
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _call(evaluator, values)

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from onnxloom.lowering.plan.program import HostNode
-from onnxloom.lowering.runtime.host_ops.registry import Attributes, replacement
+from onnxloom.lowering.runtime.host_ops.registry import Attributes, is_plain, replacement
+
+__all__ = ["Values", "can_evaluate", "evaluate", "is_plain", "prepare"]
 
 Values: TypeAlias = dict[str, Any]
 """Name -> array or host object; the name "" is an omitted optional value, None."""

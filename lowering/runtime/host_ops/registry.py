@@ -13,6 +13,7 @@ Function: TypeAlias = Callable[..., Sequence[Any]]
 """(attributes, *inputs) -> outputs. Omitted inputs are None; trailing ones may be missing."""
 
 _FUNCTIONS: dict[tuple[str, str], Function] = {}
+_PLAIN: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,17 @@ class Attributes:
         return self.values.get(name, default)
 
 
-def replaces(*ops: str, domain: str = "") -> Callable[[Function], Function]:
-    """Registers a function for ops of a domain."""
+def replaces(*ops: str, domain: str = "", plain: bool = False) -> Callable[[Function], Function]:
+    """Registers a function for ops of a domain.
+
+    One that is `plain` neither calculates nor writes to its inputs: nothing guards against its warnings.
+    """
 
     def register(function: Function) -> Function:
         for op in ops:
             _FUNCTIONS[domain, op] = function
+            if plain:
+                _PLAIN.add((domain, op))
         return function
 
     return register
@@ -65,3 +71,9 @@ def replacement(domain: str, op: str) -> Function | None:
     """The function registered for an op."""
     _load()
     return _FUNCTIONS.get(("" if domain == "ai.onnx" else domain, op))
+
+
+def is_plain(domain: str, op: str) -> bool:
+    """Whether an op's function was registered as plain."""
+    _load()
+    return ("" if domain == "ai.onnx" else domain, op) in _PLAIN
