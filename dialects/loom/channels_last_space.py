@@ -37,7 +37,7 @@ TABLE: Final = 4096
 MAX_POINTS: Final = 1024
 """Result points of one task."""
 
-WHOLE: Final = 96 * 1024
+WHOLE: Final = 128 * 1024
 """Up to so many input elements all points of an image are one block."""
 
 BLOCK: Final = 48 * 1024

@@ -292,7 +292,8 @@ class _Loops:
     def _tiles(self, block: _Block, panel: _Panel) -> None:
         """All tiles of a block of points and a panel."""
         k, s, form = self.kernel, self.kernel.scalars, self.form
-        size = k.mul(k.mul(self.taps, self.depth), self.width)
+        steps = k.mul(self.taps, self.depth)
+        size = k.mul(steps, self.width)
         weights_at = k.mul(panel.index, size)
         image_at = k.add(k.mul(block.image, self.image_size), k.mul(panel.group, self.depth))
         tiles = s.emit(arith.CeilDivSIOp(block.count, self.step))
@@ -328,7 +329,7 @@ class _Loops:
                 depth=self.depth,
                 rows=rows,
                 columns=panel.columns if form.is_direct else whole,
-                later_at=k.add(k.mul(following, size), later),
+                later_at=k.add(k.mul(following, size), k.mul(later, steps)),
                 later_row=share,
             )
             starts = [
