@@ -24,6 +24,7 @@ from onnxloom.transforms.folding.fold_constants import FoldConstantsPass
 from onnxloom.transforms.folding.fold_dimensions import FoldDimensionsPass
 from onnxloom.transforms.folding.replace_empty import ReplaceEmptyPass
 from onnxloom.transforms.fusion.create import FuseOpsPass
+from onnxloom.transforms.fusion.kinds.conv_channels_last import ConvChannelsLastFusion
 from onnxloom.transforms.fusion.plugins import current_registry
 from onnxloom.transforms.layout.channels_last import ChannelsLastPass
 from onnxloom.transforms.ordering.reorder_for_memory import ReorderForMemoryPass
@@ -80,8 +81,8 @@ class PipelineOptions:
     skip_patterns: tuple[str, ...] = ()
     """Not these rewrite patterns."""
 
-    channels_last: bool = False
-    """Whether convolutions may work channels-last (levels 2 and 3)."""
+    channels_last: bool = True
+    """Whether convolutions may work channels-last (levels 2 and 3, where they are fused)."""
 
     take_apart: bool = True
     """Whether ops of domain com.microsoft become ops of the standard."""
@@ -148,7 +149,7 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
         yield rewrite(Stage.BEFORE_FUSION)
         yield from folding
         yield PrivateDequantizePass()
-        if options.channels_last and not options.fusion.disable_fused_op:
+        if options.channels_last and _fuses_channels_last(options.fusion):
             # Directly before fusion: its Transposes are alike, and each belongs to one op.
             yield ChannelsLastPass(options.opset)
         yield _fusion(options.fusion)
@@ -180,6 +181,12 @@ def _check_patterns(options: PipelineOptions) -> None:
     # What the options get wrong is said at once, not when a pass runs: that would only be a warning.
     if options.patterns is not None or options.skip_patterns:
         current_patterns().select(options.patterns, options.skip_patterns)
+
+
+def _fuses_channels_last(options: FusionOptions) -> bool:
+    """Whether a convolution between Transposes becomes one kernel: otherwise it costs more than it saves."""
+    kinds = current_registry().select(options.kinds, options.disable)
+    return not options.disable_fused_op and ConvChannelsLastFusion in kinds
 
 
 def _fusion(options: FusionOptions) -> ModulePass:

@@ -54,6 +54,25 @@ def test_fusion_starts_at_level_two():
     assert "fuse-ops" in names(2)
 
 
+def test_convolutions_work_channels_last_directly_before_they_are_fused():
+    steps = [step.name for step in pipeline(2)]
+    assert steps[steps.index("fuse-ops") - 1] == "channels-last"
+    assert "channels-last" not in names(1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        PipelineOptions(channels_last=False),
+        PipelineOptions(FusionOptions(disable_fused_op=True)),
+        PipelineOptions(FusionOptions(disable=("onnx.conv_channels_last",))),
+        PipelineOptions(FusionOptions(kinds=("onnx.elementwise",))),
+    ],
+)
+def test_where_their_transposes_would_stay_they_do_not(options: PipelineOptions):
+    assert "channels-last" not in [step.name for step in pipeline(3, options)]
+
+
 def test_fusion_options_reach_the_pass():
     fusion = FusionOptions(("onnx.elementwise",), ("onnx.matmul_epilogue",), True)
     steps = pipeline(3, PipelineOptions(fusion))

@@ -1,6 +1,6 @@
-"""How long does a conversion between layouts take, and how much time does a convolution save channels-last?
+"""How long does a conversion between layouts take?
 
-Estimates from types and dims. Dims that are not known count as if they had a size that is usual for them.
+An estimate from types and dims. Dims that are not known count as if they had a size that is usual for them.
 """
 
 from __future__ import annotations

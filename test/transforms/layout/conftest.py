@@ -9,4 +9,4 @@ import pytest
 def convolutions_save_much(monkeypatch: pytest.MonkeyPatch) -> None:
     from onnxloom.transforms.layout.rules import convolution
 
-    monkeypatch.setattr(convolution, "FLOPS_PER_NANOSECOND", 1e-3)
+    monkeypatch.setattr(convolution, "convolution_saves", lambda *_: 1e5)  # pyright: ignore
