@@ -19,7 +19,7 @@ Build: TypeAlias = Callable[[KernelBuilder, str, Convolution], SSAValue]
 
 def select_channels_last_convolution(builder: KernelBuilder, conv: Convolution) -> Build:
     """The function that writes the kernels of `conv`; source, result and operands are channels-last."""
-    if is_depthwise(conv):
+    if conv.parts == 1 and is_depthwise(conv):
         return build_depthwise_channels_last
     if prefers_winograd(builder, conv):
         return build_winograd
