@@ -21,6 +21,7 @@ from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
 from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module
 from onnxloom.errors import ModelError, UnsupportedOpError
+from onnxloom.lowering.collector import rare_collections
 from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.optimize import optimize_module
@@ -38,7 +39,8 @@ from onnxloom.transforms.specialize import specialize_inputs
 def build_artifact(source: Any, options: CompileOptions) -> Artifact:
     """Compiles a model. Raises ModelError."""
     _report(options, 0)
-    return artifact_of_module(read_module(source, options), options)
+    with rare_collections():
+        return artifact_of_module(read_module(source, options), options)
 
 
 def read_module(source: Any, options: CompileOptions) -> ModuleOp:

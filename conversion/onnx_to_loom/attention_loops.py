@@ -22,6 +22,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
 from onnxloom.conversion.onnx_to_loom.softmax_rows import SoftmaxRow, softmax_row_op
 from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
 from onnxloom.dialects.loom.target import GemmTile
+from onnxloom.dialects.onnx.semantics.quick_ops import binary
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 TILES_PER_BLOCK = 4
@@ -131,7 +132,7 @@ class AttentionLoops:
         self.values_at = k.private(k.mul(self.t, columns))
 
     def _ceil(self, value: Scalar, step: Scalar) -> Scalar:
-        return self.k.scalars.emit(arith.CeilDivSIOp(value, step))
+        return self.k.scalars.emit(binary(arith.CeilDivSIOp, value, step))
 
     def _limit(self, row: Scalar) -> Scalar:
         """How many keys the query at `row` may see."""

@@ -21,6 +21,7 @@ from xdsl.rewriter import InsertPoint
 
 from onnxloom.dialects.loom.kernel import EndOp, KernelOp
 from onnxloom.dialects.loom.tasks import TASKS, WorkerOp
+from onnxloom.dialects.onnx.semantics import quick_ops
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, constant_of
 
 PARALLEL = "loom.parallel"
@@ -47,7 +48,7 @@ class KernelBody:
         """`ins` and `outs` are storage types of elements; `sizes` is the number of index arguments."""
         buffers = [MemRefType(t, [DYNAMIC_INDEX]) for t in (*ins, *outs)]
         access = ["read"] * len(ins) + [out_access] * len(outs)
-        self.op = KernelOp(name, [*buffers, *[IndexType()] * sizes], access)
+        self.op = KernelOp(name, [*buffers, *[quick_ops.INDEX] * sizes], access)
         self.block = self.op.body.block
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.scalars = Scalars(self.builder, self.block)
@@ -93,7 +94,7 @@ class KernelBody:
 
     def remainder(self, a: Scalar, b: Scalar) -> Scalar:
         """a % b of indices with the sign of a; b is not 0."""
-        return self.scalars.emit(arith.RemSIOp(a, b))
+        return self.scalars.emit(quick_ops.binary(arith.RemSIOp, a, b))
 
     def at(self, i: Scalar, size: Scalar, j: Scalar) -> Scalar:
         """i * size + j: the row-major offset of (i, j)."""
@@ -111,7 +112,7 @@ class KernelBody:
 
     def load(self, buffer: SSAValue, offset: Scalar) -> Scalar:
         """The element at `offset`."""
-        return self.scalars.emit(memref.LoadOp.get(buffer, [offset]))
+        return self.scalars.emit(quick_ops.load(buffer, offset))
 
     def load_fixed(
         self, buffers: Sequence[SSAValue], offsets: Sequence[Scalar], strides: Sequence[int | None]
@@ -136,7 +137,7 @@ class KernelBody:
         element = cast("MemRefType[Attribute]", buffer.type).element_type
         if value.type != element:
             raise TypeError(f"cannot store a value of type {value.type} to a buffer of {element}")
-        self.builder.insert(memref.StoreOp.get(value, buffer, [offset]))
+        self.builder.insert(quick_ops.store(value, buffer, offset))
 
     def scratch(self, element: Attribute, size: int) -> SSAValue:
         """A small buffer of static size that lives as long as the kernel runs."""
@@ -160,13 +161,13 @@ class KernelBody:
     @contextmanager
     def loop(self, size: Scalar, *, parallel: bool = False, start: Scalar | None = None) -> Generator[Scalar]:
         """`for i in range(start or 0, size)`; `parallel` says that no iteration depends on another."""
-        block = Block(arg_types=[IndexType()])
-        op = scf.ForOp(start or self.index(0), size, self.index(1), [], Region(block))
+        block = Block(arg_types=[quick_ops.INDEX])
+        op = quick_ops.loop((start or self.index(0), size, self.index(1)), (), Region(block))
         if parallel:
             op.attributes[PARALLEL] = UnitAttr()
         with self._inside(block):
             yield block.args[0]
-            self.builder.insert(scf.YieldOp())
+            self.builder.insert(quick_ops.end_of())
         self.builder.insert(op)
 
     @contextmanager
@@ -177,12 +178,12 @@ class KernelBody:
         of them, so their bounds and conditions must not depend on `i`; else this is an ordinary loop.
         Elements at `base + i` are one load or store.
         """
-        block = Block(arg_types=[IndexType()])
-        op = scf.ForOp(self.index(0), self.index(count), self.index(1), [], Region(block))
+        block = Block(arg_types=[quick_ops.INDEX])
+        op = quick_ops.loop((self.index(0), self.index(count), self.index(1)), (), Region(block))
         op.attributes[LANES] = UnitAttr()
         with self._inside(block):
             yield block.args[0]
-            self.builder.insert(scf.YieldOp())
+            self.builder.insert(quick_ops.end_of())
         self.builder.insert(op)
 
     @contextmanager
@@ -215,7 +216,7 @@ class KernelBody:
                 position.append(self.index(0))
                 continue
             position.append(self.remainder(index, count))
-            index = self.scalars.emit(arith.DivSIOp(index, count))
+            index = self.scalars.emit(quick_ops.binary(arith.DivSIOp, index, count))
         return [*([index] if counts else []), *reversed(position)]
 
     def private(self, size: Scalar) -> Scalar:
@@ -235,7 +236,7 @@ class KernelBody:
 
         `parallel` says that no iteration reads what another one stores.
         """
-        block = Block(arg_types=[IndexType(), *(v.type for v in init)])
+        block = Block(arg_types=[quick_ops.INDEX, *(v.type for v in init)])
         begin = start or self.index(0)
         one = self.index(1)
         with self._inside(block):
@@ -243,8 +244,8 @@ class KernelBody:
             given, wanted = [v.type for v in carried], [v.type for v in init]
             if given != wanted:
                 raise TypeError(f"the step of a reduction gives {_listed(given)}, init has {_listed(wanted)}")
-            self.builder.insert(scf.YieldOp(*carried))
-        op = scf.ForOp(begin, size, one, list(init), Region(block))
+            self.builder.insert(quick_ops.end_of(carried))
+        op = quick_ops.loop((begin, size, one), init, Region(block))
         if parallel:
             op.attributes[PARALLEL] = UnitAttr()
         self.builder.insert(op)
@@ -262,7 +263,7 @@ class KernelBody:
             holds = condition(before.args)
             self.builder.insert(scf.ConditionOp(holds, *before.args))
         with self._inside(after):
-            self.builder.insert(scf.YieldOp(*step(after.args)))
+            self.builder.insert(quick_ops.end_of(step(after.args)))
         op = scf.WhileOp(list(init), [v.type for v in init], Region(before), Region(after))
         self.builder.insert(op)
         return op.results
@@ -273,7 +274,7 @@ class KernelBody:
         then, other = Block(), Block()
         yield then, other
         for block in (then, other):
-            block.add_op(scf.YieldOp())
+            block.add_op(quick_ops.end_of())
         self.builder.insert(scf.IfOp(condition, [], Region(then), Region(other)))
 
     def inside(self, block: Block) -> AbstractContextManager[None]:

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile, Target, gemm_tile
+from onnxloom.dialects.onnx.semantics.quick_ops import binary
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,
     Scalars,
@@ -328,7 +329,7 @@ class ProductLoops:
         return s.float_to(value, self.shape.result) if is_float(value.type) else value
 
     def _ceil(self, value: Scalar, step: Scalar) -> Scalar:
-        return self.kernel.scalars.emit(arith.CeilDivSIOp(value, step))
+        return self.kernel.scalars.emit(binary(arith.CeilDivSIOp, value, step))
 
 
 def gemm_tile_op(

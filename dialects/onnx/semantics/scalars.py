@@ -32,6 +32,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from onnxloom.dialects.onnx.semantics.quick_ops import INDEX, binary, constant
+
 Scalar: TypeAlias = SSAValue
 KERNEL_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 KERNEL_INT_WIDTHS = (1, 8, 16, 32, 64)
@@ -104,6 +106,7 @@ class Scalars:
         self.builder = builder
         self._entry = entry
         self._constants: dict[Attribute, SSAValue] = {}
+        self._indices: dict[int, SSAValue] = {}
         self._last_constant: Operation | None = None
 
     def emit(self, op: Operation) -> Scalar:
@@ -123,13 +126,13 @@ class Scalars:
             assert isinstance(type_, AnyFloat)
             attr = FloatAttr(float(value), type_)
         if self._entry is None:
-            return self.emit(arith.ConstantOp(attr))
+            return self.emit(constant(attr))
         found = self._constants.get(attr)
         # 0.0 and -0.0 compare equal, and so would their attributes.
         distinct = isinstance(attr, FloatAttr) and (math.isnan(attr.value.data) or attr.value.data == 0.0)
         if found is not None and not distinct:
             return found
-        op = arith.ConstantOp(attr)
+        op = constant(attr)
         self._insert_constant(op)
         if not distinct:
             self._constants[attr] = op.result
@@ -147,31 +150,36 @@ class Scalars:
 
     def index(self, value: int) -> Scalar:
         """A constant of type index."""
-        return self.const(value, IndexType())
+        found = self._indices.get(value)
+        if found is None:
+            found = self.const(value, INDEX)
+            if self._entry is not None:
+                self._indices[value] = found
+        return found
 
     # Arithmetic
 
     def add(self, a: Scalar, b: Scalar) -> Scalar:
         """a + b; integers wrap."""
         _same_type("add", a, b)
-        return self.emit(arith.AddfOp(a, b) if is_float(a.type) else arith.AddiOp(a, b))
+        return self.emit(binary(arith.AddfOp if is_float(a.type) else arith.AddiOp, a, b))
 
     def sub(self, a: Scalar, b: Scalar) -> Scalar:
         """a - b; integers wrap."""
         _same_type("sub", a, b)
-        return self.emit(arith.SubfOp(a, b) if is_float(a.type) else arith.SubiOp(a, b))
+        return self.emit(binary(arith.SubfOp if is_float(a.type) else arith.SubiOp, a, b))
 
     def mul(self, a: Scalar, b: Scalar) -> Scalar:
         """a * b; integers wrap."""
         _same_type("mul", a, b)
-        return self.emit(arith.MulfOp(a, b) if is_float(a.type) else arith.MuliOp(a, b))
+        return self.emit(binary(arith.MulfOp if is_float(a.type) else arith.MuliOp, a, b))
 
     def divf(self, a: Scalar, b: Scalar) -> Scalar:
         """a / b of floats."""
         _same_type("divf", a, b)
         if not is_float(a.type):
             raise TypeError(f"divf divides floats, not values of type {a.type}")
-        return self.emit(arith.DivfOp(a, b))
+        return self.emit(binary(arith.DivfOp, a, b))
 
     def neg(self, a: Scalar) -> Scalar:
         """-a; integers wrap."""
@@ -242,7 +250,7 @@ class Scalars:
     ) -> Scalar:
         _same_type("maximum or minimum", a, b)
         if not is_float(a.type):
-            return self.emit((unsigned_op if unsigned else signed_op)(a, b))
+            return self.emit(binary(unsigned_op if unsigned else signed_op, a, b))
         # Compared with a number, `number > x ? number : x` keeps NaN and is one vector instruction.
         for number, other in ((b, a), (a, b)):
             value = constant_of(number)
