@@ -131,7 +131,7 @@ End: TypeAlias = ReturnEnd | ValueEnd | StepEnd
 
 @dataclass(eq=False)
 class Node:
-    """One stretch. All of it is read-only after filling, but for `children` and `free`."""
+    """One stretch. All of it is read-only after filling, but for `children`, `whole` and `free`."""
 
     table: Array
     """The records, addresses of arena and cells left at 0."""
@@ -156,6 +156,8 @@ class Node:
     end: End
     state: State
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
+    whole: tuple[int, ...] | None = None
+    """Cells whose arrays are the results of a run as they are, once that is known of all results."""
     free: list[Instance] = field(default_factory=list["Instance"])
     """Instances no run uses at the moment."""
 

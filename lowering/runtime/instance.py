@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from onnxloom.lowering.plan.memory import address_of, aligned_bytes
@@ -44,11 +45,11 @@ class Instance:
         self._cells_at = node.cells_at
         self._checks = node.checks
         self._statuses = self._arena.data.cast("q") if node.checks else None
-        self._slices: tuple[tuple[int, int], ...] | None = None
+        self._slices: tuple[Callable[[], object], ...] | None = None
         if not node.starts.size:
             self._slices = ()
         elif node.starts.size == 1:
-            self._slices = ((0, 1),)
+            self._slices = (self._slice(0, 1),)
 
     def run(self, cells: dict[int, Any]) -> None:
         """Runs the records on the arrays in `cells`."""
@@ -60,8 +61,16 @@ class Instance:
         if self._slices is None:
             self._slices = self._run_timed()
             return
-        for begin, end in self._slices:
-            self._executor(self._table_address, self._starts_address, begin, end)
+        for run in self._slices:
+            run()
+
+    def _slice(self, begin: int, end: int) -> Callable[[], object]:
+        """A run of these records. Arguments of a foreign function are converted once, not in each run."""
+        words = (self._table_address, self._starts_address, begin, end)
+        types: Any = getattr(self._executor, "argtypes", None)
+        return partial(
+            self._executor, *(words if types is None else (t(w) for t, w in zip(types, words, strict=True)))
+        )
 
     def failure(self) -> str | None:
         """What a check of the stretch that just ran has to say; None if all is well."""
@@ -72,16 +81,16 @@ class Instance:
                     return step.text(words[at : at + count].tolist())
         return None
 
-    def _run_timed(self) -> tuple[tuple[int, int], ...]:
+    def _run_timed(self) -> tuple[Callable[[], object], ...]:
         """Runs record by record, and cuts the table into slices by the time each took."""
-        slices: list[tuple[int, int]] = []
+        slices: list[Callable[[], object]] = []
         begin, spent, count = 0, 0.0, self._starts.size
         for record in range(count):
             start = time.perf_counter()
             self._executor(self._table_address, self._starts_address, record, record + 1)
             spent += time.perf_counter() - start
             if spent > SLICE_SECONDS or record + 1 == count:
-                slices.append((begin, record + 1))
+                slices.append(self._slice(begin, record + 1))
                 begin, spent = record + 1, 0.0
         return tuple(slices)
 

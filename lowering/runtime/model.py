@@ -266,12 +266,12 @@ class CompiledModel:
 
     def call(self, inputs: Sequence[Any]) -> list[Any]:
         """Outputs for inputs in order."""
-        key = tuple([observation(value) for value in inputs])
-        variant = self._variants.get(key)
+        key, ready = _key_of(inputs)
+        variant = self._variants.get(key) if self._variants else None
         if variant is not None:
             return variant.call(inputs)
         node = self._roots.get(key)
-        if node is not None and all(map(_ready, inputs)):
+        if node is not None and ready:
             return self._tree.run_from(node, inputs)
         arrays = self._ports.fit(inputs)
         if self.specialize is not None and len(self._variants) < MAX_VARIANTS:
@@ -312,12 +312,27 @@ class CompiledModel:
         self.host_counts[title] += 1
 
 
-def _ready(value: Any) -> bool:
-    """Whether kernels can read the memory of `value` as it is (its dtype is checked by the shape key)."""
-    if type(value) is not np.ndarray or value.dtype.kind == "O":
-        return False
-    flags = value.flags
-    return flags.c_contiguous and flags.aligned
+_READABLE = 0x1 | 0x100
+"""NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED."""
+
+
+def _key_of(inputs: Sequence[Any]) -> tuple[Any, bool]:
+    """What plans depend on, and whether kernels can read the memory of all inputs as it is.
+
+    (Whether dtypes are those declared is known where there is a plan for the key.)
+    """
+    key: list[Any] = []
+    ready = True
+    for value in inputs:
+        if type(value) is np.ndarray:
+            dtype = value.dtype
+            key.append((dtype, value.shape))
+            if value.flags.num & _READABLE != _READABLE or dtype.hasobject:
+                ready = False
+        else:
+            key.append(observation(value))
+            ready = False
+    return tuple(key), ready
 
 
 def _arg_of_spec(name: str, spec: Spec) -> NodeArg:

@@ -122,8 +122,10 @@ class PlanTree:
             if failure is not None:
                 raise InputError(failure)
             end = node.end
+            if node.whole is not None:
+                return [cells[cell] for cell in node.whole]
             if isinstance(end, ReturnEnd):
-                return self._results(end.results, cells)
+                return self._results(node, end.results, cells)
             node = self._next(node, end, cells)
 
     def _next(self, node: Node, end: ValueEnd | StepEnd, cells: dict[int, Any]) -> Node:
@@ -166,16 +168,24 @@ class PlanTree:
         self.engine.on_host("Scan", "loops run iteration by iteration")
         return run_scan(step, args, self.engine.tree(step.body))
 
-    def _results(self, fetches: Sequence[Fetch], cells: dict[int, Any]) -> list[Any]:
-        """The returned values, each an array of its own that nobody else refers to."""
+    def _results(self, node: Node, fetches: Sequence[Fetch], cells: dict[int, Any]) -> list[Any]:
+        """The returned values, each an array of its own that nobody else refers to.
+
+        Where none is to be copied, that holds for every run that ends at `node`.
+        """
         inputs = len(self.program.args)
         given: set[int] = set()
         results: list[Any] = []
+        all_whole = True
         for fetch in fetches:
             found = fetch(cells)
             shared = fetch.cell < inputs or fetch.cell in given or found is not cells[fetch.cell]
             given.add(fetch.cell)
-            results.append(_owned(found) if shared or not is_array(found) else found)
+            copied = shared or not is_array(found)
+            all_whole = all_whole and not copied
+            results.append(_owned(found) if copied else found)
+        if all_whole:
+            node.whole = tuple(fetch.cell for fetch in fetches)
         return results
 
 
