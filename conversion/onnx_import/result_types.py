@@ -63,6 +63,7 @@ LIKE_INPUT: Final[Mapping[tuple[str, str], int]] = {
     ("com.microsoft", "GatherBlockQuantized"): 2,
     ("com.microsoft", "MatMulIntegerToFloat"): 2,
     ("com.microsoft", "QAttention"): 3,
+    ("com.microsoft", "QGemm"): 8,
     ("com.microsoft", "QuantizeLinear"): 2,
 }
 """Foreign ops of onnxruntime's own files whose results are not like their first input."""

@@ -49,16 +49,17 @@ def body_operands(
     made: Iterable[SSAValue] = (),
     addends: Mapping[SSAValue, int] | None = None,
     keep_one: bool = False,
+    share: bool = False,
 ) -> BodyOperands:
     """What `ops` read, given the program values of the tensors.
 
     `made` are tensors the kernel has made before; `addends` are read besides, each with the number of
-    dims that follow it. With `keep_one` something is loaded even if all are numbers. Raises Declined
-    where an op has no scalar semantics.
+    dims that follow it. With `keep_one` something is loaded even if all are numbers. With `share` the
+    parameters of quantizations are loaded, which differ from layer to layer, so that layers share a kernel.
+    Raises Declined where an op has no scalar semantics.
     """
     reads = _reads(ops, made, addends or {})
-    # The parameters of quantization differ from layer to layer: as operands they let layers share a kernel.
-    loaded = {v for op in ops if isinstance(op, QUANTIZATION) for v in op.operands[1:]}
+    loaded = {v for op in ops if share and isinstance(op, QUANTIZATION) for v in op.operands[1:]}
     numbers = {
         tensor: array
         for tensor in reads

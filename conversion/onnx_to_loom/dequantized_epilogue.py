@@ -59,7 +59,7 @@ def scaled_epilogue(
         own.append(_along_columns(builder, scaling.bias, scaling.spatial))
     if head is not None and not is_none(head.y_zero_point):
         own.append(builder.view(program[head.y_zero_point], []))
-    reads = body_operands(rest, program, builder, made=[made])
+    reads = body_operands(rest, program, builder, made=[made], share=True)
 
     def epilogue(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
         scale, *more = operands[: len(own)]

@@ -45,7 +45,7 @@ def body_epilogue(
     product, *rest = body.ops
     output = product.results[0]
     addends = {} if addend is None else {addend.tensor: addend.trailing}
-    reads = body_operands(rest, program, builder, made=product.results, addends=addends)
+    reads = body_operands(rest, program, builder, made=product.results, addends=addends, share=True)
     element = buffer_element(output.type)
 
     def epilogue(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:

@@ -31,7 +31,7 @@ def lower_body(
     `values` maps the tensors that the chain reads from outside (arguments and constants) to program
     values. Raises Declined where an op has no scalar semantics.
     """
-    reads = body_operands(ops, values, builder, keep_one=True)
+    reads = body_operands(ops, values, builder, keep_one=True, share=True)
     operands = list(reads.operands)
     ranks = [rank_of(values[tensor]) for tensor in (*reads.tensors, *reads.numbers)]
     if max(ranks) > max(rank_of(v) for v in operands):
