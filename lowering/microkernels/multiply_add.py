@@ -73,7 +73,9 @@ class MultiplyAdd:
         return ir.Constant(self.vector, [0.0 if self.parts == 1 else 0] * self.lanes)
 
     def step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
-        """`total + factor * column`."""
+        """`total + factor * column`, rounded once where that is an instruction."""
+        if self.parts == 1 and not self.target.has_fma:
+            return b.fadd(total, b.fmul(factor, column))
         if self.parts == 1:
             fma = intrinsic(self.module, f"llvm.fma.{self.suffix}", self.vector, [self.vector] * 3)
             return b.call(fma, [factor, column, total])
