@@ -7,6 +7,7 @@ scratch rows have an odd length, so that a column of it does not fall into one c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
@@ -15,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
 from onnxloom.conversion.onnx_to_loom.copying import gather_copy, word_type
+from onnxloom.conversion.onnx_to_loom.interleaving import MAX_ROWS, interleave_kernel
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, tile_lanes, write_transposed
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -40,7 +42,11 @@ def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> S
     contiguous = max(range(len(groups)), key=lambda g: groups[g][-1])
     if contiguous == len(groups) - 1:
         return gather_copy(builder, data, type_, out_dims, sizes, strides)
-    k = _tiled_kernel(builder, data, len(groups), contiguous)
+    woven = _interleaved(builder, data, groups, contiguous)
+    if woven is not None:
+        k, sizes, strides = woven, sizes[:-1], [*strides[:-2], strides[-1]]
+    else:
+        k = _tiled_kernel(builder, data, len(groups), contiguous)
     return builder.launch(k, [data], [builder.empty(type_, out_dims)], [*sizes, *strides])[0]
 
 
@@ -66,6 +72,20 @@ def _strides(
         strides[g] = builder.multiply(inner)
         inner.append(sizes[g])
     return [strides[g] for g in range(len(groups))]
+
+
+def _interleaved(
+    builder: KernelBuilder, data: SSAValue, groups: Sequence[Sequence[int]], contiguous: int
+) -> KernelBody | None:
+    """The kernel for a few long rows whose elements come to lie next to each other; None for all else."""
+    word, shape = word_type(data.type), shape_of(data)
+    lanes = tile_lanes(builder.kernels.target, word)
+    rows = math.prod(shape[p] for p in groups[-1])
+    if lanes is None or contiguous != len(groups) - 2 or any(shape[p] < 0 for p in groups[-1]):
+        return None
+    if not 2 <= rows <= min(MAX_ROWS, lanes):
+        return None
+    return interleave_kernel(word, len(groups) - 2, rows, lanes)
 
 
 def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int) -> KernelBody:

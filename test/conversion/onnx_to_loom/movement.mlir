@@ -12,10 +12,10 @@ func.func @unit(%a: tensor<1x4x?xf32>) -> tensor<4x1x?xf32> {
 // -----
 
 // Dims that stay neighbours are one loop; elements of equal width share the kernel.
-func.func @neighbours(%a: tensor<2x3x4xf32>, %b: tensor<2x3x4xi32>) -> (tensor<4x2x3xf32>, tensor<4x2x3xi32>) {
-  %0 = "onnx.Transpose"(%a) <{perm = [2, 0, 1]}> : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
-  %1 = "onnx.Transpose"(%b) <{perm = [2, 0, 1]}> : (tensor<2x3x4xi32>) -> tensor<4x2x3xi32>
-  "onnx.Return"(%0, %1) : (tensor<4x2x3xf32>, tensor<4x2x3xi32>) -> ()
+func.func @neighbours(%a: tensor<3x3x4xf32>, %b: tensor<3x3x4xi32>) -> (tensor<4x3x3xf32>, tensor<4x3x3xi32>) {
+  %0 = "onnx.Transpose"(%a) <{perm = [2, 0, 1]}> : (tensor<3x3x4xf32>) -> tensor<4x3x3xf32>
+  %1 = "onnx.Transpose"(%b) <{perm = [2, 0, 1]}> : (tensor<3x3x4xi32>) -> tensor<4x3x3xi32>
+  "onnx.Return"(%0, %1) : (tensor<4x3x3xf32>, tensor<4x3x3xi32>) -> ()
 }
 // CHECK-LABEL: sym_name = "transpose_
 // CHECK:      ^bb0(%{{.*}}: memref<?xi32>, %{{.*}}: memref<?xi32>, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index):
@@ -24,6 +24,30 @@ func.func @neighbours(%a: tensor<2x3x4xf32>, %b: tensor<2x3x4xi32>) -> (tensor<4
 // CHECK:      sym_name = "neighbours"
 // CHECK:      kernel = @transpose_
 // CHECK:      kernel = @transpose_
+
+// -----
+
+// A few rows are woven into one, however long they are.
+func.func @planes(%a: tensor<?x3x?x?xf32>) -> tensor<?x?x?x3xf32> {
+  %0 = "onnx.Transpose"(%a) <{perm = [0, 2, 3, 1]}> : (tensor<?x3x?x?xf32>) -> tensor<?x?x?x3xf32>
+  "onnx.Return"(%0) : (tensor<?x?x?x3xf32>) -> ()
+}
+// CHECK-LABEL: sym_name = "interleave_3
+// CHECK:      "loom.microkernel"
+// CHECK-SAME: kind = "interleave_tile"
+// CHECK:      sym_name = "planes"
+// CHECK:      kernel = @interleave_3
+
+// -----
+
+// Negative: more rows than that, or rows whose number is not known, are transposed by square tiles.
+func.func @many(%a: tensor<9x?xf32>, %b: tensor<?x4xf32>) -> (tensor<?x9xf32>, tensor<4x?xf32>) {
+  %0 = "onnx.Transpose"(%a) <{perm = [1, 0]}> : (tensor<9x?xf32>) -> tensor<?x9xf32>
+  %1 = "onnx.Transpose"(%b) <{perm = [1, 0]}> : (tensor<?x4xf32>) -> tensor<4x?xf32>
+  "onnx.Return"(%0, %1) : (tensor<?x9xf32>, tensor<4x?xf32>) -> ()
+}
+// CHECK-NOT:  interleave
+// CHECK:      sym_name = "many"
 
 // -----
 
