@@ -46,9 +46,12 @@ def winograd_panels(source: Array, params: Mapping[str, int]) -> Array:
     """
     columns = params["columns"]
     rows, channels = source.shape[:2]
-    points = np.einsum("ai,mcij,bj->abcm", FILTER, source.astype(np.float64), FILTER, optimize=True)
     panels = -(-rows // columns)
-    packed = np.zeros((PATCH * PATCH, channels, panels * columns), np.float32)
-    packed[:, :, :rows] = points.reshape(PATCH * PATCH, channels, rows)
-    split = packed.reshape(PATCH * PATCH, channels, panels, columns)
-    return np.ascontiguousarray(np.moveaxis(split, 2, 0))
+    taps = np.zeros((panels, columns, channels, 9))
+    taps.reshape(panels * columns, channels, 9)[:rows] = source.reshape(rows, channels, 9)
+    of_taps = np.kron(FILTER, FILTER)
+    packed = np.empty((panels, PATCH * PATCH, channels, columns), np.float32)
+    for panel, weights in zip(packed, taps, strict=True):  # which fit the cache, as all of them do not
+        by_tap = np.ascontiguousarray(weights.transpose(2, 1, 0)).reshape(9, channels * columns)
+        panel[...] = (of_taps @ by_tap).reshape(panel.shape)
+    return packed
