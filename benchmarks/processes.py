@@ -46,7 +46,7 @@ onnxruntime.InferenceSession(sys.argv[1], options).run(None, feeds)
 """ + _END,
     "ours": _START + """
 import onnxloom
-onnxloom.load(sys.argv[1]).run(feeds)
+onnxloom.load(sys.argv[1], threads=1).run(feeds)
 """ + _END,
 }  # fmt: skip
 

@@ -46,8 +46,8 @@ class CompileOptions:
     cpu: str = ""
     """What the code is made for: `host`, or a level such as `x86-64-v3`; if empty, the processor that
     ONNXLOOM_CPU names, else this one."""
-    threads: int = 1
-    """Threads that run a kernel together; 0 for as many as there are cores."""
+    threads: int = 0
+    """Threads that share the work of a run: 0 for one per usable core, 1 for the calling thread alone."""
     cache: bool = True
     """Whether compiled kernels and plans are kept between processes."""
     external_data_dirs: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias, cast
 from onnxloom.errors import ArtifactError
 
 MAGIC = b"onnxloom"
-FORMAT = 1
+FORMAT = 2
 """Raise it when files of before cannot be run any more: other records, plan-time ops, or layout."""
 
 Part: TypeAlias = "bytes | memoryview"

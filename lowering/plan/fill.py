@@ -30,7 +30,7 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.plan.values import Buffer, Value, known_value
 from onnxloom.lowering.plan.walk import Walk
-from onnxloom.lowering.plan.work import chunks_of
+from onnxloom.lowering.plan.work import Share, share_of
 
 
 class Filler:
@@ -63,9 +63,9 @@ class Filler:
         }
         self._constant_values: dict[Slot, Value] = {}
 
-    def chunks(self, kernel: str, sizes: Sequence[int]) -> tuple[int, int]:
-        """How a launch is shared out, see `chunks_of`."""
-        return chunks_of(self.works.get(kernel), sizes, self.threads)
+    def share(self, kernel: str, sizes: Sequence[int]) -> Share:
+        """How a launch is shared out."""
+        return share_of(self.works.get(kernel), sizes, self.threads)
 
     def root(self, args: Sequence[Any]) -> Node:
         """The first node of the plan for arguments of these shapes; contents are not looked at.

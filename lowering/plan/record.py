@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
-HEADER = 3
-"""Words before the arguments: address of the kernel, number of chunks, tasks per chunk.
+HEADER = 4
+"""Words before the arguments: address of the kernel, number of chunks, tasks per chunk, whether helpers
+that sleep are worth waking.
 
 The number of chunks is 0 where the thread that walks the plan runs all tasks itself.
 """

@@ -13,6 +13,7 @@ from onnxloom.lowering.plan.arena import place
 from onnxloom.lowering.plan.origins import origin_of
 from onnxloom.lowering.plan.program import Array, CheckStep, Step
 from onnxloom.lowering.plan.values import Buffer, Dims, Value
+from onnxloom.lowering.plan.work import Share, worth_waking
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,22 +134,21 @@ class Stretch:
                 shape = (buffer.nbytes // value.dtype.itemsize,)
             self.allocate.append((buffer.cell, shape, value.dtype, buffer.nbytes))
 
-    def table(
-        self, address: Callable[[str], int], chunks: Callable[[str, Sequence[int]], tuple[int, int]]
-    ) -> Table:
+    def table(self, address: Callable[[str], int], share: Callable[[str, Sequence[int]], Share]) -> Table:
         """The records. Buffers that outlive the stretch must have their cells by now.
 
-        `chunks` says how a launch is shared out: number of chunks and tasks per chunk.
+        `share` says how a launch of a kernel with some sizes is shared out.
         """
         for status, _ in self.checks:
             assert status.buffer is not None
             status.buffer.last = len(self.launches)
         arena = self._arena()
         table = Table()
-        for launch in self.launches:
+        shares = [share(launch.kernel, launch.sizes) for launch in self.launches]
+        table.shared = any(s.chunks for s in shares)
+        for launch, part, wake in zip(self.launches, shares, worth_waking(shares), strict=True):
             table.starts.append(len(table.words))
-            table.words += [address(launch.kernel), *chunks(launch.kernel, launch.sizes)]
-            table.shared = table.shared or table.words[-1] > 0
+            table.words += [address(launch.kernel), part.chunks, part.size, int(wake)]
             for value in (*launch.ins, *launch.outs):
                 table.pointer(value)
             table.words.extend(launch.sizes)

@@ -318,7 +318,7 @@ class Walk:
         kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
         self.stretch.share(kept)
         self.stretch.escape(kept)
-        table = self.stretch.table(self.filler.kernel_address, self.filler.chunks)
+        table = self.stretch.table(self.filler.kernel_address, self.filler.share)
         made = end()
         frames = tuple(
             Frame(f.block, f.pc, tuple(s for s in f.slots if s in live), f.results) for f in self.frames

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from onnxloom.lowering.plan.program import KernelWork
 
@@ -19,6 +20,10 @@ MIN_CHUNK = 40_000
 
 CHUNKS_PER_THREAD = 16
 """So many, or a thread that is held up makes the others wait."""
+
+WAKE = 1_600_000
+"""Work (40 microseconds) that launches have to share before helpers that sleep are woken: this takes a
+system call, and they take about as long to come."""
 
 MAX_CHUNKS = 1 << 14
 """The ticket that chunks are claimed with has 16 bits for them."""
@@ -63,13 +68,33 @@ def evaluate(work: KernelWork, sizes: Sequence[int]) -> tuple[int, int]:
     return max(0, values[work.tasks]), max(1, values[work.cost])
 
 
-def chunks_of(work: KernelWork | None, sizes: Sequence[int], threads: int) -> tuple[int, int]:
-    """Number of chunks and tasks per chunk; (0, 0) for a launch that stays on one thread."""
+@dataclass(frozen=True)
+class Share:
+    """How a launch is shared out; no chunks where it stays on one thread."""
+
+    chunks: int = 0
+    size: int = 0
+    """Tasks in a chunk."""
+    work: int = 0
+
+
+def share_of(work: KernelWork | None, sizes: Sequence[int], threads: int) -> Share:
+    """How `threads` threads share a launch of a kernel out among them."""
     if work is None or threads < 2:
-        return 0, 0
+        return Share()
     tasks, cost = evaluate(work, sizes)
     if tasks < 2 or tasks * cost < MIN_LAUNCH:
-        return 0, 0
+        return Share()
     size = max(-(-MIN_CHUNK // cost), -(-tasks // min(MAX_CHUNKS, CHUNKS_PER_THREAD * threads)))
     chunks = -(-tasks // size)
-    return (chunks, size) if chunks > 1 else (0, 0)
+    return Share(chunks, size, tasks * cost) if chunks > 1 else Share()
+
+
+def worth_waking(shares: Sequence[Share]) -> list[bool]:
+    """For each launch of a stretch, whether enough work is shared from it on."""
+    flags: list[bool] = []
+    ahead = 0
+    for share in reversed(shares):
+        ahead += share.work
+        flags.append(ahead >= WAKE)
+    return flags[::-1]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from onnxloom.lowering.compile import Progress
 
 
-def load(model: str | os.PathLike[str] | bytes, *, threads: int = 1) -> CompiledModel:
+def load(model: str | os.PathLike[str] | bytes, *, threads: int = 0) -> CompiledModel:
     """Loads a compiled model: a file that `onnxloom compile` or `CompiledModel.save` wrote, or its bytes.
 
     Up to `threads` threads share the work (0: as many as there are cores, or as it is worth). The file holds
@@ -34,7 +34,7 @@ def compile(
     model: Any,
     *,
     opt_level: int = 3,
-    threads: int = 1,
+    threads: int = 0,
     fuse: bool = True,
     disabled_kinds: str | Iterable[str] | None = (),
     skip_passes: str | Iterable[str] | None = (),
@@ -50,6 +50,9 @@ def compile(
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
+
+    `threads` threads share the work of a run: 0 for one per usable core (or what the environment variable
+    ONNXLOOM_NUM_THREADS says), 1 for the calling thread alone. Results do not depend on it.
 
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In

@@ -181,7 +181,7 @@ library, executor = load_library(objects, symbols), Executor.from_objects(run_ob
 results = {}
 for name in symbols:
     x, y = np.array([0.3, 0.6]), np.zeros(2)
-    table = np.array([library.address(name), 0, 0, x.ctypes.data, y.ctypes.data, 2], np.int64)
+    table = np.array([library.address(name), 0, 0, 0, x.ctypes.data, y.ctypes.data, 2], np.int64)
     executor.run(table.ctypes.data, np.zeros(1, np.int64).ctypes.data, 0, 1)
     results[name] = y
 foreign = sorted({"numba", "xdsl", "onnx"} & set(sys.modules))

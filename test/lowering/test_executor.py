@@ -40,7 +40,7 @@ def _plan(library, names: list[str], data: np.ndarray):  # pyright: ignore[repor
     for name in names:
         words.append(-1)
         starts.append(len(words))
-        words += [library.address(name), 0, 0, data.ctypes.data, data.ctypes.data, data.size]
+        words += [library.address(name), 0, 0, 0, data.ctypes.data, data.ctypes.data, data.size]
     return np.array(words, np.int64), np.array(starts, np.int64)
 
 

@@ -12,7 +12,7 @@ from onnxloom.dialects.loom.target import Target
 from onnxloom.lowering.plan import work
 from onnxloom.lowering.plan.kernel_work import kernel_work, works_of
 from onnxloom.lowering.plan.program import KernelWork
-from onnxloom.lowering.plan.work import chunks_of, evaluate
+from onnxloom.lowering.plan.work import Share, evaluate, share_of, worth_waking
 
 
 def _rows(body: KernelBody, *, dear: bool = False) -> None:
@@ -84,24 +84,25 @@ def _plain(tasks: int, cost: int) -> tuple[KernelWork, list[int]]:
 
 def test_small_launches_stay_on_one_thread() -> None:
     kernel, sizes = _plain(100, work.MIN_LAUNCH // 100 - 1)
-    assert chunks_of(kernel, sizes, 4) == (0, 0)
-    assert chunks_of(kernel, [100, work.MIN_LAUNCH // 100], 4) != (0, 0)
+    assert share_of(kernel, sizes, 4) == Share()
+    assert share_of(kernel, [100, work.MIN_LAUNCH // 100], 4).chunks > 1
 
 
 def test_one_task_or_one_thread_or_no_estimate_is_not_shared() -> None:
     kernel, sizes = _plain(1, 10**9)
-    assert chunks_of(kernel, sizes, 4) == (0, 0)
-    assert chunks_of(kernel, [2, 10**9], 1) == (0, 0)
-    assert chunks_of(None, [2, 10**9], 4) == (0, 0)
-    assert chunks_of(kernel, [2, 10**9], 4) == (2, 1)
-    assert chunks_of(kernel, [0, 10**9], 4) == (0, 0)
+    assert share_of(kernel, sizes, 4) == Share()
+    assert share_of(kernel, [2, 10**9], 1) == Share()
+    assert share_of(None, [2, 10**9], 4) == Share()
+    assert share_of(kernel, [2, 10**9], 4) == Share(2, 1, 2 * 10**9)
+    assert share_of(kernel, [0, 10**9], 4) == Share()
 
 
 @pytest.mark.parametrize("tasks", [5, 64, 1000, 10**6, 10**9])
 @pytest.mark.parametrize("threads", [2, 3, 64, 1000])
 def test_chunks_cover_all_tasks_and_fit_the_ticket(tasks: int, threads: int) -> None:
     kernel, sizes = _plain(tasks, 10**6)
-    chunks, size = chunks_of(kernel, sizes, threads)
+    share = share_of(kernel, sizes, threads)
+    chunks, size = share.chunks, share.size
     assert (chunks - 1) * size < tasks <= chunks * size
     assert chunks <= work.MAX_CHUNKS
     assert chunks <= work.CHUNKS_PER_THREAD * threads
@@ -109,5 +110,10 @@ def test_chunks_cover_all_tasks_and_fit_the_ticket(tasks: int, threads: int) -> 
 
 def test_a_chunk_is_worth_claiming() -> None:
     kernel, sizes = _plain(10**6, 10)
-    _, size = chunks_of(kernel, sizes, 1000)
-    assert size * 10 >= work.MIN_CHUNK
+    assert share_of(kernel, sizes, 1000).size * 10 >= work.MIN_CHUNK
+
+
+def test_helpers_are_woken_while_enough_work_is_ahead() -> None:
+    half, little = Share(8, 1, work.WAKE // 2), Share(2, 1, 1)
+    assert worth_waking([half, Share(), half, half, little]) == [True, True, True, False, False]
+    assert worth_waking([]) == []

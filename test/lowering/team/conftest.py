@@ -11,3 +11,4 @@ from onnxloom.lowering.plan import work
 def share_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "MIN_LAUNCH", 0)
     monkeypatch.setattr(work, "MIN_CHUNK", 1)
+    monkeypatch.setattr(work, "WAKE", 0)

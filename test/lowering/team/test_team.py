@@ -63,6 +63,7 @@ class Table:
                     library.address("visit"),
                     chunks,
                     size,
+                    1,
                     *(address_of(a[r]) for a in self._arrays),
                     tasks,
                     turns,
@@ -135,6 +136,21 @@ def test_helpers_that_sleep_are_woken(executor: Executor, library: KernelLibrary
             return bool(table.workers.max() > 0)
 
         _until(helped)
+
+
+def test_helpers_are_not_woken_for_little(executor: Executor, library: KernelLibrary) -> None:
+    assert executor.team is not None
+    team = teams.team_of(executor.team)
+    run = _team(executor, 2)
+    table = Table(library, 1, 64, turns=20_000)
+    table.words[:, 3] = 0
+    table.run(run)
+    sleepers = team.state.view(np.int64)[32:33]
+    _until(lambda: sleepers[0] == len(team.helpers))
+    for _ in range(20):
+        table.workers[:] = -1
+        table.run(run)
+        np.testing.assert_array_equal(table.workers, 0)
 
 
 def test_a_record_without_chunks_stays_on_the_calling_thread(
@@ -235,7 +251,7 @@ import numpy as np
 from onnx import TensorProto, helper
 import onnxloom
 from onnxloom.lowering.plan import work
-work.MIN_LAUNCH = 0
+work.MIN_LAUNCH = work.WAKE = 0
 nodes = [helper.make_node("MatMul", ["x", "x"], ["a"]), helper.make_node("Exp", ["a"], ["b"]),
          helper.make_node("Softmax", ["b"], ["y"])]
 def value(name):
