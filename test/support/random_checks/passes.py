@@ -41,8 +41,8 @@ _FORMS = {
 }
 """Pipelines that stand for a pass, where its name alone does not."""
 
-_ROUNDING = {"fold-constants", "fold-weights"}
-"""Passes that evaluate ops ahead of time, or merge factors: a result may be rounded elsewhere."""
+_ROUNDING = {"fold-constants", "fold-weights", "channels-last"}
+"""Passes that evaluate ops ahead of time, merge factors or add in another order: rounding differs."""
 
 
 @dataclass(frozen=True)
