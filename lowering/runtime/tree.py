@@ -29,6 +29,7 @@ from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
 from onnxloom.lowering.runtime.instance import LARGE, Executor, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
+from onnxloom.lowering.runtime.recycling import RECYCLED, pool
 
 
 @dataclass(eq=False)
@@ -112,9 +113,12 @@ class PlanTree:
         together = self.engine.team_executor or alone
         while True:
             for cell, shape, dtype, nbytes in node.allocate:
-                cells[cell] = (
-                    np.empty(shape, dtype) if nbytes < LARGE else aligned_array(shape, dtype, nbytes)
-                )
+                if nbytes < LARGE:
+                    cells[cell] = np.empty(shape, dtype)
+                elif nbytes < RECYCLED:
+                    cells[cell] = aligned_array(shape, dtype, nbytes)
+                else:
+                    cells[cell] = pool.array(shape, dtype, nbytes)
             instance = take(node, together if node.shared else alone)
             instance.run(cells)
             failure = instance.failure() if node.checks else None
