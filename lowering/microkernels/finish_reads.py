@@ -63,5 +63,5 @@ def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
     """A vector of equal elements."""
     vector = ir.VectorType(scalar.type, lanes)
     undefined = ir.Constant(vector, ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+    zeros = ir.Constant(ir.VectorType(I32, lanes), None)
     return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)

@@ -70,7 +70,7 @@ class MultiplyAdd:
     @property
     def zero(self) -> ir.Constant:
         """What an accumulator starts from."""
-        return ir.Constant(self.vector, [0.0 if self.parts == 1 else 0] * self.lanes)
+        return ir.Constant(self.vector, None)
 
     def step(self, b: ir.IRBuilder, factor: ir.Value, column: ir.Value, total: ir.Value) -> ir.Value:
         """`total + factor * column`, rounded once where that is an instruction."""

@@ -260,7 +260,7 @@ class _Rows:
 
     def _spread(self, b: ir.IRBuilder, scalar: ir.Value, vector: ir.Type | None = None) -> ir.Value:
         undefined = ir.Constant(vector or self.vector, ir.Undefined)
-        zeros = ir.Constant(self.words, [0] * self.lanes)
+        zeros = ir.Constant(self.words, None)
         return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)
 
     def _larger(self, b: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
@@ -286,7 +286,7 @@ class _Rows:
     def _truth(self, b: ir.IRBuilder, base: ir.Value, at: ir.Value, live: ir.Value | None) -> ir.Value:
         pointer = b.gep(base, [at], source_etype=I8)
         vector = ir.VectorType(I8, self.lanes)
-        zero = ir.Constant(vector, [0] * self.lanes)
+        zero = ir.Constant(vector, None)
         if live is None:
             value = b.load(pointer, align=1, typ=vector)
         else:
