@@ -27,7 +27,9 @@ class Goal:
     title: str
     each: float | None = None
     mean: float | None = None
-    """Geometric, of family means where there are families."""
+    """Geometric."""
+    by_family: bool = False
+    """Whether it is the mean of the means of families."""
 
 
 GOALS: Final[Mapping[str, Goal]] = {
@@ -47,7 +49,7 @@ GOALS: Final[Mapping[str, Goal]] = {
     "gpt2_decode": Goal("GPT-2 decode step", 1.2),
     "lstm": Goal("LSTM"),
     "int8": Goal("int8 models", 1.0),
-    "large": Goal("fetched models, 1 ms and more", 0.9, 1.2),
+    "large": Goal("fetched models, 1 ms and more", 0.9, 1.2, by_family=True),
     "small": Goal("fetched models under 1 ms", None, 1.3),
     "with-host-steps": Goal("fetched models with steps in Python"),
 }

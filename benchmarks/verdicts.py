@@ -33,18 +33,18 @@ def verdict_lines(ratios: Sequence[Ratio]) -> Iterator[str]:
     yield from aligned([_HEAD, *rows], left=(0, 6), indent="")
 
 
-def mean_of(ratios: Sequence[Ratio]) -> float:
-    """Geometric, over the means of families."""
+def mean_of(goal: Goal, ratios: Sequence[Ratio]) -> float:
+    """Geometric; over the means of families where the goal says so."""
     families: dict[str, list[float]] = defaultdict(list)
     for ratio in ratios:
-        families[ratio.family or ratio.name].append(ratio.ratio)
+        families[ratio.family if goal.by_family else ratio.name].append(ratio.ratio)
     return geometric_mean([geometric_mean(values) for values in families.values()])
 
 
 def misses(goal: Goal, ratios: Sequence[Ratio]) -> Mapping[str, float]:
     """What is below its goal: models by name, and the mean."""
     found = {r.name: r.ratio for r in ratios if goal.each is not None and r.ratio < goal.each}
-    mean = mean_of(ratios)
+    mean = mean_of(goal, ratios)
     if goal.mean is not None and mean < goal.mean:
         found["mean"] = mean
     return found
@@ -57,7 +57,7 @@ def _row(goal: Goal, ratios: Sequence[Ratio]) -> tuple[str, ...]:
     said = ", ".join(f"{name} {ratio:.2f}" for name, ratio in missed.items())
     verdict = f"missed: {said}" if missed else "reached" if has_goal else ""
     return (
-        goal.title, str(len(ratios)), f"{mean_of(ratios):.2f}", _number(goal.mean),
+        goal.title, str(len(ratios)), f"{mean_of(goal, ratios):.2f}", _number(goal.mean),
         f"{least.ratio:.2f}", _number(goal.each), verdict,
     )  # fmt: skip
 

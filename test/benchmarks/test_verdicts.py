@@ -14,8 +14,8 @@ def ratio(value: float, name: str = "m", family: str = "", group: str = "softmax
 
 def test_mean_is_that_of_the_means_of_families():
     ratios = [ratio(1.0, "a", "x"), ratio(4.0, "b", "x"), ratio(8.0, "c", "y")]
-    assert mean_of(ratios) == pytest.approx(4.0)
-    assert mean_of([ratio(1.0, "a"), ratio(4.0, "b")]) == pytest.approx(2.0)
+    assert mean_of(Goal("g", by_family=True), ratios) == pytest.approx(4.0)
+    assert mean_of(Goal("g"), ratios) == pytest.approx(32 ** (1 / 3))
 
 
 def test_misses_name_the_models_and_the_mean():
