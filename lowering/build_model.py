@@ -155,6 +155,10 @@ def _compile(
     from onnxloom.lowering.executor import load_executor
 
     cache = KernelCache.default(target) if options.cache else None
+    if options.jit == "numba":
+        from onnxloom.lowering.numba_jit import compile_with_numba
+
+        return *compile_with_numba(kernels), load_executor(cache, target).objects
     library = compile_kernels(kernels, cache=cache, target=target)
     executor = load_executor(cache, target)
     return library.objects, library.symbols, executor.objects

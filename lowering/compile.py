@@ -46,6 +46,8 @@ class CompileOptions:
     cpu: str = ""
     """What the code is made for: `host`, or a level such as `x86-64-v3`; if empty, the processor that
     ONNXLOOM_CPU names, else this one."""
+    jit: str = "llvm"
+    """What makes kernels machine code: `llvm`, from their LLVM IR, or `numba`, from their Python form."""
     threads: int = 0
     """Threads that share the work of a run: 0 for one per usable core, 1 for the calling thread alone."""
     cache: bool = True
@@ -102,8 +104,9 @@ def _compile_once(source: Any, options: CompileOptions) -> CompiledModel:
 def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
-    cache = PlanCache.of(source, options) if options.cache else None
-    threads = thread_count(options.threads)
+    # What Numba makes needs Numba where it runs.
+    cache = PlanCache.of(source, options) if options.cache and options.jit == "llvm" else None
+    threads = _threads(options)
     # A model that is loaded runs no pass that could be logged, and has no IR that could be looked at.
     wanted = options.observe is not None or log_wanted()
     stored = None if cache is None or wanted else cache.load(threads)
@@ -138,4 +141,9 @@ def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions())
     verify_module(module)
     with extensions_in_use(options):
         artifact = artifact_of_module(module.clone(), options)
-    return load_artifact(artifact, threads=thread_count(options.threads))
+    return load_artifact(artifact, threads=_threads(options))
+
+
+def _threads(options: CompileOptions) -> int:
+    """Kernels in the form that Numba compiles do all their work in one call."""
+    return 1 if options.jit == "numba" else thread_count(options.threads)

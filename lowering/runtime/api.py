@@ -42,6 +42,7 @@ def compile(
     strict: bool = False,
     winograd: bool = True,
     cpu: str = "",
+    jit: str = "llvm",
     constant_folding: bool = True,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
@@ -57,7 +58,8 @@ def compile(
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
     `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
-    third of the rounding error. `cpu` is what the code is made for: `host`, or a level such as `x86-64-v3`.
+    third of the rounding error. `jit="numba"` has Numba compile the kernels in the form `-t numba` prints: a
+    second opinion, slow, on one thread, and never cached. `cpu` is what the code is made for: `host`, or a level such as `x86-64-v3`.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
@@ -69,6 +71,8 @@ def compile(
 
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
         raise InputError(f"opt_level is {opt_level!r}; expected 0, 1, 2 or 3")
+    if jit not in ("llvm", "numba"):
+        raise InputError(f"jit is {jit!r}; expected 'llvm' or 'numba'")
     if progress is not None and not callable(progress):
         raise InputError(f"progress is a {type(progress).__name__}; expected a function")
     return compile_model(
@@ -83,6 +87,7 @@ def compile(
             strict=strict,
             winograd=winograd,
             cpu=cpu,
+            jit=jit,
             fold=constant_folding,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),

@@ -109,6 +109,12 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what code is made for: host, x86-64-v3, ... (default: host)",
     )
+    group.add_argument(
+        "--jit",
+        choices=("llvm", "numba"),
+        default="llvm",
+        help="what compiles the kernels: llvm, or Numba, from the Python form that -t numba prints (slow)",
+    )
     group.add_argument("--no-winograd", action="store_true", help="only direct convolutions: round less")
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
@@ -160,6 +166,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         skip_patterns=skipped_patterns(args.skip_patterns),
         strict=args.strict,
         winograd=not args.no_winograd,
+        jit=args.jit,
         threads=vars(args).get("threads", 0),
         cpu=args.cpu,
         cache=not args.no_cache,

@@ -1,0 +1,68 @@
+"""Kernels that Numba compiles from their Python form compute what those from LLVM IR compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import onnxloom
+from onnxloom.errors import InputError
+
+Array = npt.NDArray[Any]
+
+
+def model() -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A convolution, a product, a softmax, and elementwise ops on floats of both widths, integers and booleans."""
+    rng = np.random.default_rng(0)
+    feeds = {
+        "image": rng.standard_normal((2, 3, 9, 8)).astype(np.float32),
+        "half": rng.standard_normal((5, 7)).astype(np.float16),
+        "numbers": rng.integers(-9, 9, (5, 7)).astype(np.int8),
+        "flags": rng.integers(0, 2, (5, 7)).astype(np.bool_),
+    }
+    weights = {
+        "w": rng.standard_normal((4, 3, 3, 3)).astype(np.float32),
+        "m": rng.standard_normal((8, 6)).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "w"], ["conv"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["conv"], ["relu"]),
+        helper.make_node("MatMul", ["relu", "m"], ["product"]),
+        helper.make_node("Softmax", ["product"], ["y0"], axis=-1),
+        helper.make_node("Sigmoid", ["half"], ["y1"]),
+        helper.make_node("Neg", ["numbers"], ["negative"]),
+        helper.make_node("Where", ["flags", "numbers", "negative"], ["y2"]),
+        helper.make_node("Not", ["flags"], ["y3"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for n, x in feeds.items()
+    ]
+    outputs = [helper.make_empty_tensor_value_info(f"y{i}") for i in range(4)]
+    held = [numpy_helper.from_array(x, name) for name, x in weights.items()]
+    graph = helper.make_graph(nodes, "numba", inputs, outputs, held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), feeds
+
+
+@pytest.mark.parametrize("opt_level", [0, 3])
+def test_results_are_those_of_the_other_emitter(opt_level: int) -> None:
+    proto, feeds = model()
+    ours = onnxloom.compile(proto, opt_level=opt_level, cache=False).run(feeds)
+    numbas = onnxloom.compile(proto, opt_level=opt_level, jit="numba", threads=2).run(feeds)
+    for name, want in ours.items():
+        got = numbas[name]
+        assert got.dtype == want.dtype and got.shape == want.shape
+        if want.dtype.kind == "f":
+            np.testing.assert_allclose(got, want, rtol=2e-3 if want.dtype == np.float16 else 1e-5, atol=1e-6)
+        else:
+            np.testing.assert_array_equal(got, want)
+
+
+def test_another_compiler_is_refused() -> None:
+    with pytest.raises(InputError, match="jit is 'gcc'"):
+        onnxloom.compile(model()[0], jit="gcc")
