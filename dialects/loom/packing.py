@@ -47,6 +47,15 @@ def transposed_rows(source: Array, params: Mapping[str, int]) -> Array:
     return np.ascontiguousarray(source.reshape(source.shape[0], -1).T, dtype=dtype)
 
 
+def row_panels(source: Array, params: Mapping[str, int]) -> Array:
+    """Rows side by side: `[rows, ...]` of R elements each -> `[ceil(rows / columns), R, columns]`.
+
+    Zero-padded. Params: `rows`, which the source may have flattened; `columns`, rows of a panel.
+    """
+    matrix = source.reshape(params["rows"], -1)
+    return gemm_panels(matrix, {"columns": params["columns"], "transposed": 1})
+
+
 def conv_panels(source: Array, params: Mapping[str, int]) -> Array:
     """Weights of a convolution as column panels of output channels, the taps of a column channel by channel.
 
@@ -137,6 +146,7 @@ PACKERS: dict[str, Callable[[Array, Mapping[str, int]], Array]] = {
     "gemm_panels": gemm_panels,
     "winograd_panels": winograd_panels,
     "transposed_rows": transposed_rows,
+    "row_panels": row_panels,
     "conv_panels": conv_panels,
     "pair_words": pair_words,
     "quad_words": quad_words,

@@ -54,6 +54,12 @@ def _qlinear_pool(query: OpQuery) -> Sequence[Result]:
     return [Inferred([*shape[:2], *[ONE] * (len(shape) - 2)], query.element(0))]
 
 
+def _matmul_nbits(query: OpQuery) -> Sequence[Result]:
+    shape = query.shape(0)
+    columns = DimExpr.of(query.int_attr("N", 0))
+    return [Inferred(None if shape is None else [*shape[:-1], columns], query.element(0))]
+
+
 CUSTOM_RULES: Final[dict[str, Rule]] = {
     **dict.fromkeys(("Gelu", "FastGelu", "QuickGelu", "BiasGelu", "BiasAdd", "BiasSoftmax"), like_first),
     **dict.fromkeys(("QLinearSigmoid", "QLinearLeakyRelu", "QLinearSoftmax"), like_first),
@@ -64,6 +70,7 @@ CUSTOM_RULES: Final[dict[str, Rule]] = {
     "MatMulIntegerToFloat": matmul_rule(0, 1, 2),
     "DynamicQuantizeMatMul": matmul_rule(0, 1, 0),
     "FusedMatMul": _fused_matmul,
+    "MatMulNBits": _matmul_nbits,
     "SkipLayerNormalization": _skip_norm,
     "SkipSimplifiedLayerNormalization": _skip_norm,
     "DynamicQuantizeLSTM": _dynamic_quantize_lstm,
