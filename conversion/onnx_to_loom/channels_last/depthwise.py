@@ -5,7 +5,8 @@ The weights lie tap by tap, `[taps, channels]`. Sums stay in registers until the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i64
@@ -48,7 +49,7 @@ def build_depthwise_channels_last(builder: KernelBuilder, name: str, conv: Convo
     _check_channels(builder, conv)
     result_type = ranked(conv.result_type, "the result")
     sizes = window_sizes(builder, conv.source, conv.window)
-    weights, tap_strides = _by_tap(builder, conv.weights)
+    weights, tap_strides = weights_by_tap(builder, conv.weights)
     dims = [sizes.batch, *sizes.places, builder.index(channels)]
     strides = list(builder.insert(loom.BroadcastStridesOp(conv.others, dims)).results) if conv.others else []
     arguments = [*sizes.arguments, *strides]
@@ -59,7 +60,8 @@ def build_depthwise_channels_last(builder: KernelBuilder, name: str, conv: Convo
     shape = tile_shape(conv.window, sizes, channels, channels // conv.group, element, target)
     count = len(sizes.arguments)
     tiles = WindowTiles(kernel, conv.window, kernel.sizes[:count], shape)
-    _Writer(kernel, conv, tap_strides, kernel.sizes[count:]).write(tiles)
+    sums = DepthwiseSums(kernel, element, kernel.ins[1], tap_strides)
+    tiles.write(sums.reduction(_Epilogue(kernel, conv, kernel.sizes[count:]).finish))
     return builder.launch(kernel, ins, [builder.empty(result_type, dims)], arguments)[0]
 
 
@@ -74,7 +76,7 @@ def _check_channels(builder: KernelBuilder, conv: Convolution) -> None:
         raise Declined(f"a convolution of {conv.group} channels reads an input of {index_value(given)}")
 
 
-def _by_tap(builder: KernelBuilder, weights: SSAValue) -> tuple[SSAValue, tuple[int, int]]:
+def weights_by_tap(builder: KernelBuilder, weights: SSAValue) -> tuple[SSAValue, tuple[int, int]]:
     """The weights and their strides along taps and channels; constants tap by tap, others as they are."""
     type_ = ranked(weights.type, "the weights")
     channels, *window = type_.get_shape()
@@ -97,28 +99,20 @@ def _channel_stride(other: SSAValue, channels: int) -> int | None:
     return 1 if shape[-1] == channels else None
 
 
-class _Writer:
-    """Writes the sums of products and what is done with them."""
+@dataclass(frozen=True)
+class DepthwiseSums:
+    """The sums of products of a depthwise convolution; `weights` as `weights_by_tap` gives them."""
 
-    def __init__(
-        self,
-        kernel: KernelBody,
-        conv: Convolution,
-        tap_strides: tuple[int, int],
-        strides: Sequence[Scalar],
-    ):
-        """`strides`: of every epilogue operand, along every dim of the result."""
-        self.kernel, self.conv, self.tap_strides = kernel, conv, tap_strides
-        rank = conv.window.rank + 2
-        self.strides = [strides[i * rank : (i + 1) * rank] for i in range(len(conv.others))]
-        channels = shape_of(conv.weights)[0]
-        self.channel_strides = [_channel_stride(other, channels) for other in conv.others]
-        _, self.weights, *self.others = kernel.ins
+    kernel: KernelBody
+    element: Attribute
+    """Of the sums."""
+    weights: SSAValue
+    tap_strides: tuple[int, int]
 
-    def write(self, tiles: WindowTiles) -> None:
-        s = self.kernel.scalars
-        zero = s.const(0.0, compute_type(buffer_element(self.conv.source.type)))
-        tiles.write(Reduction(lambda: zero, lambda: zero, self._weight, self._product, self._finish))
+    def reduction(self, finish: Callable[[Point, Scalar], Scalar]) -> Reduction:
+        """The same with what becomes of a sum."""
+        zero = self.kernel.scalars.const(0.0, self.element)
+        return Reduction(lambda: zero, lambda: zero, self._weight, self._product, finish)
 
     def _weight(self, tap: Scalar, channel: Scalar) -> Scalar:
         k = self.kernel
@@ -132,7 +126,21 @@ class _Writer:
             return s.add(total, s.mul(factor, value))
         return s.emit(arith.AddfOp(total, s.emit(arith.MulfOp(factor, value, CONTRACT)), CONTRACT))
 
-    def _finish(self, point: Point, value: Scalar) -> Scalar:
+
+class _Epilogue:
+    """What is done with a sum."""
+
+    def __init__(self, kernel: KernelBody, conv: Convolution, strides: Sequence[Scalar]):
+        """`strides`: of every epilogue operand, along every dim of the result."""
+        self.kernel, self.conv = kernel, conv
+        rank = conv.window.rank + 2
+        self.strides = [strides[i * rank : (i + 1) * rank] for i in range(len(conv.others))]
+        channels = shape_of(conv.weights)[0]
+        self.channel_strides = [_channel_stride(other, channels) for other in conv.others]
+        self.others = kernel.ins[2:]
+
+    def finish(self, point: Point, value: Scalar) -> Scalar:
+        """A sum as an element of the result."""
         s, conv = self.kernel.scalars, self.conv
         if conv.epilogue is not None:
             return conv.epilogue(s, value, self._operands(point))

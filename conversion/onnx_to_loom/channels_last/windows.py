@@ -205,15 +205,24 @@ class _Tile:
             channel = k.add(self.first_channel, lane)
             source = k.add(self.line.source, self._input_channel(lane))
             sums = self._all(source, channel, [self.reduction.initial()] * t.shape.width, columns)
-            for i, total in enumerate(sums):
-                place = k.add(self.place, k.index(i))
-                at = k.add(k.add(self.line.target, k.mul(place, k.index(t.shape.channels))), channel)
-                point = Point(self.line, place, channel)
-                if not self.checked or t.shape.full:
+            places = [k.add(self.place, k.index(i)) for i in range(t.shape.width)]
+            points = [Point(self.line, place, channel) for place in places]
+            if not self.checked or t.shape.full:
+                # All stores behind all loads: what the places have in common is loaded once.
+                done = [
+                    self.reduction.finish(point, total) for point, total in zip(points, sums, strict=True)
+                ]
+                for place, value in zip(places, done, strict=True):
+                    k.store(value, t.target, self._target(place, channel))
+                return
+            for point, total in zip(points, sums, strict=True):
+                with k.branch(s.cmp("lt", point.place, t.places[-1])) as (there, _), k.inside(there):
+                    at = self._target(point.place, channel)
                     k.store(self.reduction.finish(point, total), t.target, at)
-                    continue
-                with k.branch(s.cmp("lt", place, t.places[-1])) as (there, _), k.inside(there):
-                    k.store(self.reduction.finish(point, total), t.target, at)
+
+    def _target(self, place: Scalar, channel: Scalar) -> Scalar:
+        t, k = self.tiles, self.tiles.k
+        return k.add(k.add(self.line.target, k.mul(place, k.index(t.shape.channels))), channel)
 
     def _columns(self) -> dict[int, tuple[Scalar, Scalar | None]]:
         """Per column of the tile that a tap reads: its offset, and whether it exists (None: it does)."""
