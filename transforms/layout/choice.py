@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects.onnx.annotations import is_kept
-from onnxloom.transforms.layout.axes import makes_first, makes_last
+from onnxloom.transforms.layout.axes import layout_rank, makes_first, makes_last
 from onnxloom.transforms.layout.costs import EPILOGUE, conversion_cost
 from onnxloom.transforms.layout.editor import known_array
 from onnxloom.transforms.layout.min_cut import NEVER, SINK, SOURCE, MinCut
@@ -73,7 +73,12 @@ def candidates(graph: GraphIndex) -> Candidates:
 def _ask(rule: LayoutRule, graph: GraphIndex, op: Operation) -> Follow | Miss:
     if graph.opset() < rule.min_opset:
         return Miss(f"its channels-last form needs opset {rule.min_opset}")
-    return rule.follow(graph, op)
+    found = rule.follow(graph, op)
+    if isinstance(found, Miss):
+        return found
+    if any(layout_rank(value) is None for value in (*found.reads, *found.gives)):
+        return Miss("the rank of what it reads or gives is not known to be 3 to 5")
+    return found
 
 
 def choose(graph: GraphIndex, found: Mapping[Operation, Candidate]) -> list[Candidate]:

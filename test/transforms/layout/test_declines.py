@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from layout_models import IMAGE, inferred, model, run
 
+from onnxloom.dialects.onnx.text import parse_module
+
 NO_RANK = "the input is no tensor of rank 3 to 5"
 SIX = "tensor<1x1x2x4x6x5xf32>"
 """Of a rank that has no layout."""
@@ -190,3 +192,11 @@ CASES = {
 @pytest.mark.parametrize(("text", "reason"), [pytest.param(*case, id=name) for name, case in CASES.items()])
 def test_why_an_op_does_not_follow(text: str, reason: str):
     assert declined(text) == [reason]
+
+
+def test_a_result_whose_rank_no_type_says():
+    text = one(f'"onnx.ReduceMax"(%a, %none) : ({IMAGE}, none)', "tensor<*xf32>")
+    report = run(parse_module(text))  # types as they stand
+    assert [miss.reason for _, miss in report.declined] == [
+        "the rank of what it reads or gives is not known to be 3 to 5"
+    ]
