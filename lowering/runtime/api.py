@@ -59,7 +59,8 @@ def compile(
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
     `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
     third of the rounding error. `jit="numba"` has Numba compile the kernels in the form `-t numba` prints: a
-    second opinion, slow, on one thread, and never cached. `cpu` is what the code is made for: `host`, or a level such as `x86-64-v3`.
+    second opinion, slow, on one thread, and never cached. `cpu` is what the code is made for: `host`, or a
+    level such as `x86-64-v3`.
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.

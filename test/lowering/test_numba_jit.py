@@ -17,22 +17,17 @@ Array = npt.NDArray[Any]
 
 
 def model() -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """A convolution, a product, a softmax, and elementwise ops on floats of both widths, integers and booleans."""
+    """A product, a softmax, and elementwise ops on floats of both widths, integers and booleans."""
     rng = np.random.default_rng(0)
     feeds = {
-        "image": rng.standard_normal((2, 3, 9, 8)).astype(np.float32),
+        "x": rng.standard_normal((2, 9, 8)).astype(np.float32),
         "half": rng.standard_normal((5, 7)).astype(np.float16),
         "numbers": rng.integers(-9, 9, (5, 7)).astype(np.int8),
         "flags": rng.integers(0, 2, (5, 7)).astype(np.bool_),
     }
-    weights = {
-        "w": rng.standard_normal((4, 3, 3, 3)).astype(np.float32),
-        "m": rng.standard_normal((8, 6)).astype(np.float32),
-    }
+    weights = {"m": rng.standard_normal((8, 6)).astype(np.float32)}
     nodes = [
-        helper.make_node("Conv", ["image", "w"], ["conv"], pads=[1, 1, 1, 1]),
-        helper.make_node("Relu", ["conv"], ["relu"]),
-        helper.make_node("MatMul", ["relu", "m"], ["product"]),
+        helper.make_node("MatMul", ["x", "m"], ["product"]),
         helper.make_node("Softmax", ["product"], ["y0"], axis=-1),
         helper.make_node("Sigmoid", ["half"], ["y1"]),
         helper.make_node("Neg", ["numbers"], ["negative"]),
@@ -49,11 +44,10 @@ def model() -> tuple[onnx.ModelProto, dict[str, Array]]:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), feeds
 
 
-@pytest.mark.parametrize("opt_level", [0, 3])
-def test_results_are_those_of_the_other_emitter(opt_level: int) -> None:
+def test_results_are_those_of_the_other_emitter() -> None:
     proto, feeds = model()
-    ours = onnxloom.compile(proto, opt_level=opt_level, cache=False).run(feeds)
-    numbas = onnxloom.compile(proto, opt_level=opt_level, jit="numba", threads=2).run(feeds)
+    ours = onnxloom.compile(proto, cache=False).run(feeds)
+    numbas = onnxloom.compile(proto, jit="numba", threads=2).run(feeds)
     for name, want in ours.items():
         got = numbas[name]
         assert got.dtype == want.dtype and got.shape == want.shape
