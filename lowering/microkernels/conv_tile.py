@@ -12,7 +12,6 @@ it reads beside them is one number per row, per column or both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -21,39 +20,14 @@ from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.microkernels import Finish
 from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead, splat
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
+from onnxloom.lowering.microkernels.tap_loops import TapLoops, TileArgs, c64
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
 PTR = ir.PointerType()
 
 
-@dataclass(frozen=True)
-class _Args:
-    """The arguments of a tile's function, in order."""
-
-    a: ir.Value
-    table: ir.Value
-    table_row: ir.Value
-    rhs: ir.Value
-    rhs_row: ir.Value
-    zeros: ir.Value
-    c: ir.Value
-    c_row: ir.Value
-    taps: ir.Value
-    depth: ir.Value
-    columns: ir.Value
-    last: ir.Value
-    later: ir.Value
-    later_row: ir.Value
-    operands: Sequence[ir.Value]
-    """Of the finish: address and row stride each."""
-
-
-_TYPES = [PTR, PTR, I64, PTR, I64, PTR, PTR, I64, I64, I64, I64, I64, PTR, I64]
-
-
-def _c64(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)
+_TYPES = [PTR, PTR, I64, PTR, I64, PTR, PTR, I64, I64, I64, I64, I64, PTR, I64, PTR]
 
 
 class _Tile:
@@ -71,7 +45,7 @@ class _Tile:
         return _Tile(self.adder, self.rows, self.vectors + 1, self.skips, self.finishing)
 
     def function(self) -> ir.Function:
-        """A function of `_Args`."""
+        """A function of `TileArgs`."""
         form = f"{self.adder.form}{'' if self.skips else 'b'}"
         types = _TYPES
         if self.finishing is not None:
@@ -86,9 +60,10 @@ class _Tile:
         function.attributes.add("noinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
         count = len(_TYPES)
-        named: dict[str, Any] = dict(zip(_Args.__dataclass_fields__, function.args[:count], strict=False))
-        args = _Args(**named, operands=function.args[count:])
-        self._store(b, self._taps(b, args), args)
+        named: dict[str, Any] = dict(zip(TileArgs.__dataclass_fields__, function.args[:count], strict=False))
+        args = TileArgs(**named, operands=function.args[count:])
+        loops = TapLoops(self.adder, self.rows, self.vectors, self.skips)
+        self._store(b, loops.emit(b, args, self._rows(b, args.last)), args)
         b.ret_void()
         return function
 
@@ -97,107 +72,16 @@ class _Tile:
 
     def _rows(self, b: ir.IRBuilder, last: ir.Value) -> list[ir.Value]:
         """Row numbers, those beyond the last one repeated."""
-        rows: list[ir.Value] = [_c64(0)]
+        rows: list[ir.Value] = [c64(0)]
         for i in range(1, self.rows):
-            rows.append(b.select(b.icmp_signed("<", _c64(i), last), _c64(i), last))
+            rows.append(b.select(b.icmp_signed("<", c64(i), last), c64(i), last))
         return rows
 
-    def _taps(self, b: ir.IRBuilder, args: _Args) -> list[ir.Value]:
-        """The loop over the taps; returns the accumulators, row by row."""
-        rows = self._rows(b, args.last)
-        step = b.mul(args.depth, args.rhs_row)
-        later_step = b.mul(args.depth, args.later_row)
-        entry = b.block
-        head, body, inner, end, done = (
-            b.append_basic_block(n) for n in ("taps.head", "taps.body", "depth", "taps.end", "taps.done")
-        )
-        b.branch(head)
-        b.position_at_end(head)
-        tap, *pointers = b.phi(I64), b.phi(PTR), b.phi(PTR), b.phi(PTR)
-        table, rhs, later = pointers
-        sums = [b.phi(self.vector) for _ in range(self.rows * self.vectors)]
-        starts = [_c64(0), args.table, args.rhs, args.later, *[self.adder.zero] * len(sums)]
-        for phi, start in zip([tap, *pointers, *sums], starts, strict=True):
-            phi.add_incoming(start, entry)
-        b.cbranch(b.icmp_signed("<", tap, args.taps), body, done)
-
-        b.position_at_end(body)
-        offsets = [b.load(b.gep(table, [row], source_etype=I64), typ=I64) for row in rows]
-        outside = offsets[0]
-        for offset in offsets[1:] if self.skips else ():
-            outside = b.and_(outside, offset)
-        starts = [
-            b.select(b.icmp_signed("<", offset, _c64(0)), args.zeros, self._gep(b, args.a, offset))
-            for offset in offsets
-        ]
-        empty = b.icmp_signed("<=", args.depth, _c64(0))
-        skipped = b.or_(empty, b.icmp_signed("<", outside, _c64(0))) if self.skips else empty
-        b.cbranch(skipped, end, inner)
-        totals = self._depth(b, args, starts, (rhs, later), sums, (body, inner, end))
-
-        b.position_at_end(end)
-        kept: list[ir.Value] = []
-        for before, after in zip(sums, totals, strict=True):
-            phi = b.phi(self.vector)
-            phi.add_incoming(before, body)
-            phi.add_incoming(after, inner)
-            kept.append(phi)
-        for phi, total in zip(sums, kept, strict=True):
-            phi.add_incoming(total, end)
-        tap.add_incoming(b.add(tap, _c64(1)), end)
-        table.add_incoming(b.gep(table, [args.table_row], source_etype=I64), end)
-        rhs.add_incoming(self._gep(b, rhs, step), end)
-        later.add_incoming(self._gep(b, later, later_step), end)
-        b.branch(head)
-        b.position_at_end(done)
-        return list(sums)
-
-    def _depth(
-        self,
-        b: ir.IRBuilder,
-        args: _Args,
-        starts: Sequence[ir.Value],
-        pointers: tuple[ir.Value, ir.Value],
-        sums: Sequence[ir.Value],
-        blocks: tuple[ir.Block, ir.Block, ir.Block],
-    ) -> list[ir.Value]:
-        """The loop over the depth of a tap, which is not empty; returns the sums after it."""
-        before, inner, end = blocks
-        b.position_at_end(inner)
-        d, at, later_at = b.phi(I64), b.phi(I64), b.phi(I64)
-        totals = [b.phi(self.vector) for _ in sums]
-        for phi, start in zip([d, at, later_at, *totals], [*[_c64(0)] * 3, *sums], strict=True):
-            phi.add_incoming(start, before)
-        rhs, later = pointers
-        self._fetch(b, self._gep(b, later, later_at))
-        line = self._gep(b, rhs, at)
-        columns = [
-            b.load(self._gep(b, line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
-            for j in range(self.vectors)
-        ]
-        made: list[ir.Value] = []
-        for i, pointer in enumerate(starts):
-            factor = splat(b, b.load(self._gep(b, pointer, d), typ=self.element), self.lanes)
-            for j, column in enumerate(columns):
-                made.append(self.adder.step(b, factor, column, totals[i * self.vectors + j]))
-        following = b.add(d, _c64(1))
-        steps = [following, b.add(at, args.rhs_row), b.add(later_at, args.later_row), *made]
-        for phi, value in zip([d, at, later_at, *totals], steps, strict=True):
-            phi.add_incoming(value, inner)
-        b.cbranch(b.icmp_signed("<", following, args.depth), inner, end)
-        return made
-
-    def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
-        """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
-        fetch = intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
-        reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
-        b.call(fetch, [pointer, reading, second_cache, data])
-
-    def _store(self, b: ir.IRBuilder, sums: Sequence[ir.Value], args: _Args) -> None:
+    def _store(self, b: ir.IRBuilder, sums: Sequence[ir.Value], args: TileArgs) -> None:
         """Writes the tile: plain stores for a full one, masked stores at the right edge."""
         full = b.and_(
-            b.icmp_signed(">=", args.columns, _c64(self.vectors * self.lanes)),
-            b.icmp_signed("==", args.last, _c64(self.rows - 1)),
+            b.icmp_signed(">=", args.columns, c64(self.vectors * self.lanes)),
+            b.icmp_signed("==", args.last, c64(self.rows - 1)),
         )
         with b.if_else(full) as (whole, edge):
             with whole:
@@ -206,7 +90,7 @@ class _Tile:
                 for i, value in enumerate(sums):
                     row, j = divmod(i, self.vectors)
                     done = self._finished(b, value, reads, row, j)
-                    b.store(done, self._gep(b, lines[row], _c64(j * self.lanes)), align=self.align)
+                    b.store(done, self._gep(b, lines[row], c64(j * self.lanes)), align=self.align)
             with edge:
                 lines = self._lines(b, args.c, args.c_row, args.last)
                 masks = self._masks(b, args.columns)
@@ -215,7 +99,7 @@ class _Tile:
                 store = intrinsic(self.module, f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)
                 for i, value in enumerate(sums):
                     row, j = divmod(i, self.vectors)
-                    target = self._gep(b, lines[row], _c64(j * self.lanes))
+                    target = self._gep(b, lines[row], c64(j * self.lanes))
                     done = self._finished(b, value, reads, row, j)
                     b.call(store, [done, target, ir.Constant(I32, self.align), masks[j]])
 
@@ -239,7 +123,9 @@ class _Tile:
             masks.append(b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit))
         return masks
 
-    def _operands(self, b: ir.IRBuilder, args: _Args, masks: Sequence[ir.Value] | None) -> list[FinishRead]:
+    def _operands(
+        self, b: ir.IRBuilder, args: TileArgs, masks: Sequence[ir.Value] | None
+    ) -> list[FinishRead]:
         """How each operand of the finish is read."""
         reads: list[FinishRead] = []
         for n, form in enumerate(() if self.finishing is None else self.finishing.forms):
@@ -285,10 +171,11 @@ def emit_llvm(
     def at(buffer: ir.Value, offset: ir.Value) -> ir.Value:
         return builder.bitcast(builder.gep(buffer, [offset]), PTR)
 
-    last = builder.sub(rows, _c64(1))
+    last = builder.sub(rows, c64(1))
     call_args = [
         at(a, a_at), at(table, table_at), table_row, at(rhs, rhs_at), rhs_row, at(rhs, zeros_at), at(c, c_at),
         c_row, taps, depth, columns, last, at(rhs, later_at), later_row,
+        _aside(builder, element, params),
     ]  # fmt: skip
     for buffer, offset, stride in zip(others, lines[::2], lines[1::2], strict=True):
         call_args += [at(buffer, offset), stride]
@@ -299,7 +186,7 @@ def emit_llvm(
     for height in heights(params["rows"]):
         block = builder.append_basic_block(f"tile.{height}")
         for count in range(smallest, height + 1):
-            switch.add_case(_c64(count), block)
+            switch.add_case(c64(count), block)
         smallest = height + 1
         builder.position_at_end(block)
         adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
@@ -307,6 +194,17 @@ def emit_llvm(
         _call_narrowest(builder, tile, params["vectors"], columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)
+
+
+def _aside(builder: ir.IRBuilder, element: ir.Type, params: dict[str, Any]) -> ir.Value:
+    """Memory for the accumulators of a tile, in the frame of the kernel."""
+    count = params["rows"] * params["vectors"] * params["lanes"]
+    entry = builder.function.entry_basic_block
+    with builder.goto_block(entry):
+        builder.position_at_start(entry)
+        memory = builder.alloca(ir.ArrayType(element, count))
+        memory.align = 64
+    return builder.bitcast(memory, PTR)
 
 
 def heights(rows: int) -> list[int]:
@@ -322,7 +220,7 @@ def _call_narrowest(
     if tile.vectors == most:
         builder.call(tile.function(), args)
         return
-    fits = builder.icmp_signed("<=", columns, _c64(tile.vectors * tile.lanes))
+    fits = builder.icmp_signed("<=", columns, c64(tile.vectors * tile.lanes))
     with builder.if_else(fits) as (narrow, wide):
         with narrow:
             builder.call(tile.function(), args)

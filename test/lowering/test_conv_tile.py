@@ -22,15 +22,24 @@ from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.emit_python import compile_python
+from onnxloom.lowering.microkernels.tap_loops import CHUNK
 from onnxloom.tools.testing.kernels import call
 
 TILES = [GemmTile(8, 3, 4), GemmTile(4, 3, 8), GemmTile(8, 2, 16)]
 TAPS = 3
 
 
-@pytest.mark.parametrize("tile", TILES, ids=str)
+FORMS = [
+    *((tile, depth) for tile in TILES for depth in (0, 5)),
+    (TILES[0], 1),
+    # Of these the sums are put aside: between taps, and inside of one.
+    (TILES[0], CHUNK // 2),
+    (TILES[2], 2 * CHUNK),
+]
+
+
+@pytest.mark.parametrize(("tile", "depth"), FORMS, ids=str)
 @pytest.mark.parametrize(("element", "dtype"), [(f32, np.float32), (f64, np.float64)])
-@pytest.mark.parametrize("depth", [0, 1, 5])
 def test_tuned_form_and_reference(element: Attribute, dtype: Any, tile: GemmTile, depth: int) -> None:
     kernel = KernelBody("tile", [element, i64, element], [element], 2)
     n = kernel.index

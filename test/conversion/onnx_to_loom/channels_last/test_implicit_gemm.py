@@ -144,7 +144,8 @@ def test_nan_and_infinities_come_through() -> None:
     check(conv_text(x, w, y, attributes), inputs)
 
 
-def test_error_is_that_of_a_plain_sum() -> None:
+def test_long_sums_are_made_of_short_ones() -> None:
+    """A plain sum of 2304 products has an error of about 2e-6 of the largest value."""
     x, w, y = [1, 7, 7, 256], [32, 256, 3, 3], [1, 7, 7, 32]
     text = conv_text(x, w, y, pads(1, 1, 1, 1), has_epilogue=False)
     inputs = feeds(x, w, y)
@@ -152,7 +153,7 @@ def test_error_is_that_of_a_plain_sum() -> None:
         fused(parse_module(text.replace("f32", "f64")), KIND), [array.astype(np.float64) for array in inputs]
     )[0]
     ours = lowered_as_one(parse_module(text), KIND, inputs)[0]
-    assert np.abs(ours - exact).max() < 2e-6 * np.abs(exact).max()
+    assert np.abs(ours - exact).max() < 7e-7 * np.abs(exact).max()
 
 
 def test_kernels_are_shared_by_all_windows() -> None:
