@@ -8,10 +8,9 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.body_operands import program_values
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.channels_last.select import select_channels_last_convolution
 from onnxloom.conversion.onnx_to_loom.conv_forms import add_bias, conv_bias, conv_form
-from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.epilogues import Addend, body_epilogue
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.dialects.onnx import FusedOp
@@ -34,8 +33,6 @@ class ConvChannelsLastLowering(FusedOpKindLowering[ConvChannelsLastFusion]):
         program = program_values(fused_op, inputs, builder)
         before, product, _ = body.ops[:3]
         source, weights = program[before.operands[0]], program[product.operands[1]]
-        if buffer_element(source.type) != buffer_element(weights.type):
-            raise Declined("input and weights have different element types")
         form = replace(conv_form(product, builder, source, weights), result_type=fused_op.results[0].type)
         bias = conv_bias(product)
         if bias is None and len(body.ops) == 3:

@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 from channels_last_text import conv_text, ints
 from fused_values import Array, assert_same, compiled, fused, lowered_as_one, normal, reference
+from xdsl.dialects.builtin import TensorType, i32
+from xdsl.ir import Block
 
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.channels_last.implicit_gemm import build_implicit_gemm
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
+from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.decline import Declined, FusionFallbackWarning
+from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.constant import constant_attr
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
 from onnxloom.dialects.onnx.text import make_context, parse_module
@@ -154,6 +162,25 @@ def test_long_sums_are_made_of_short_ones() -> None:
     )[0]
     ours = lowered_as_one(parse_module(text), KIND, inputs)[0]
     assert np.abs(ours - exact).max() < 7e-7 * np.abs(exact).max()
+
+
+def test_a_window_of_very_many_taps_runs_op_by_op() -> None:
+    x, w, y = [1, 46, 24, 9], [4, 9, 46, 23], [1, 1, 2, 4]
+    module, inputs = fused(parse_module(conv_text(x, w, y)), KIND), feeds(x, w, y)
+    with pytest.warns(FusionFallbackWarning, match="a channels-last convolution of 1058 taps has no kernel"):
+        actual = compiled(module, inputs)
+    assert_same(actual, reference(module, inputs), 2e-5)
+
+
+def test_other_element_types_have_no_kernel() -> None:
+    builder = KernelBuilder(
+        Block(arg_types=[TensorType(i32, dims) for dims in ([1, 4, 4, 9], [5, 9, 3, 3])]), KernelSet()
+    )
+    source, weights = builder.block.args
+    window = Window((3, 3), (1, 1), (1, 1), (0,) * 4)
+    conv = Convolution(source, weights, window, 1, TensorType(i32, [1, 2, 2, 5]))
+    with pytest.raises(Declined, match="a channels-last convolution of i32 has no kernel"):
+        build_implicit_gemm(builder, "conv", conv)
 
 
 def test_kernels_are_shared_by_all_windows() -> None:
