@@ -68,7 +68,7 @@ def left_words(builder: KernelBuilder, factor: Factor) -> SSAValue:
     rows, length, width, count = k.sizes
     s = k.scalars
     pairs = s.emit(arith.DivSIOp(length, k.index(2)))
-    with k.loop(rows) as row:
+    with k.tasks(rows) as row:
         base, target = k.mul(row, length), k.mul(row, width)
         offset = None if zero is None else wide(s, k.load(k.ins[1], k.remainder(row, count)), factor)
         with k.loop(pairs, parallel=True) as j:
@@ -168,7 +168,7 @@ def _plane_words(builder: KernelBuilder, factor: Factor, planes: _Planes, per: s
             high = s.select(has_high, high, s.const(0, i32))
             k.store(_word(s, low, high), k.outs[0], k.add(target, j))
 
-    with k.loop(count) as plane, k.loop(words) as word:
+    with k.task_nest(count, words) as (plane, word):
         source = k.mul(k.add(k.mul(plane, depth), k.mul(word, two)), points)
         target = k.mul(k.add(k.mul(plane, words), word), points)
         has_high = s.cmp("lt", k.add(k.mul(word, two), one), depth)

@@ -178,7 +178,7 @@ def _image_quads(builder: KernelBuilder, image: Factor, group: int, depth: int) 
     planes, length, points = k.sizes
     s, four, last = k.scalars, k.index(4), k.sub(length, k.index(1))
     width = s.emit(arith.CeilDivSIOp(length, four))
-    with k.loop(planes) as plane, k.loop(width) as word:
+    with k.task_nest(planes, width) as (plane, word):
         rows = [s.minimum(k.add(k.mul(word, four), k.index(part)), last) for part in range(4)]
         sources = [k.mul(k.add(k.mul(plane, length), row), points) for row in rows]
         target = k.mul(k.add(k.mul(plane, width), word), points)
@@ -238,7 +238,7 @@ def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[S
     s = k.scalars
     rows, length, width = k.sizes
     whole = s.emit(arith.DivSIOp(length, k.index(4)))
-    with k.loop(rows) as row:
+    with k.tasks(rows) as row:
         base, target = k.mul(row, length), k.mul(row, width)
         with k.loop(whole, parallel=True) as j:
             at = k.add(base, k.mul(j, k.index(4)))
