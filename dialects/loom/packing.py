@@ -63,15 +63,20 @@ def conv_panels(source: Array, params: Mapping[str, int]) -> Array:
     number `border`. Params: `columns`, the panel width; `group`; `zeros`; `border`; `single`, 1 to store the
     elements as f32.
     """
-    group = params["group"]
-    by_tap = np.moveaxis(source, 1, -1)
-    matrix = by_tap.reshape(group, source.shape[0] // group, math.prod(source.shape[1:]))
-    panels = gemm_panels(
-        matrix, {"columns": params["columns"], "transposed": 1, "single": params.get("single", 0)}
-    )
-    return np.concatenate(
-        [panels.reshape(-1), np.full(params["zeros"], params.get("border", 0), panels.dtype)]
-    )
+    group, columns = params["group"], params["columns"]
+    rows, channels = source.shape[0] // group, source.shape[1]
+    taps, panels = math.prod(source.shape[2:]), -(-rows // columns)
+    size = group * panels * taps * channels * columns
+    dtype = np.float32 if params.get("single", 0) else source.dtype
+    packed = np.empty(size + params["zeros"], dtype)
+    packed[size:] = params.get("border", 0)
+    weights = source.reshape(group, rows, channels, taps)
+    target = packed[:size].reshape(group, panels, taps, channels, columns)
+    for i in range(panels):  # one of them fits the cache
+        part = weights[:, i * columns : (i + 1) * columns]
+        target[:, i, ..., : part.shape[1]] = part.transpose(0, 3, 2, 1)
+        target[:, i, ..., part.shape[1] :] = 0
+    return packed
 
 
 def recurrent_gates(source: Array, params: Mapping[str, int]) -> Array:

@@ -23,7 +23,7 @@ from onnxloom.lowering.emit_llvm.function import FunctionEmitter, is_index
 from onnxloom.lowering.emit_llvm.lane_forms import BINARY, CASTS, EXTREMES, INT_EXTREMES, INTRINSICS
 from onnxloom.lowering.emit_llvm.lane_offsets import Offsets, combined
 from onnxloom.lowering.emit_llvm.metadata import mark_access
-from onnxloom.lowering.emit_llvm.splats import constant_in_all_lanes
+from onnxloom.lowering.emit_llvm.splats import in_all_lanes
 from onnxloom.lowering.emit_llvm.types import F32, F64, I1, I64, is_bool, memory_type, value_type
 from onnxloom.lowering.emit_llvm.varying import varying_from, varying_values
 from onnxloom.lowering.small_floats import small_float
@@ -95,13 +95,7 @@ class _Lanes:
 
     def splat(self, scalar: ir.Value) -> ir.Value:
         """The same value in all lanes."""
-        vector = ir.VectorType(scalar.type, self.count)
-        if isinstance(scalar, ir.Constant):
-            return constant_in_all_lanes(scalar, vector)
-        undefined = ir.Constant(vector, ir.Undefined)
-        zeros = ir.Constant(ir.VectorType(I32, self.count), None)
-        first = self.b.insert_element(undefined, scalar, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(first, undefined, zeros)
+        return in_all_lanes(self.b, scalar, self.count)
 
     def vector(self, value: SSAValue) -> ir.Value:
         """A value with one entry per lane."""

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import onnxloom.lowering
-from onnxloom.lowering.cache import kernels
+from onnxloom.lowering.cache import DiskCache, KernelCache, kernels
+from onnxloom.lowering.cpu_target import CpuTarget
 
 LOWERING = Path(onnxloom.lowering.__file__).parent
 WITHOUT_A_SAY = {"cache", "kernel_digest", "kernel_library", "runtime.team"}
@@ -25,3 +26,12 @@ def test_modules_that_code_generation_imports_are_part_of_the_environment():
     }
     assert {"emit_llvm", "small_floats"} <= imported
     assert imported - listed <= WITHOUT_A_SAY
+
+
+def test_code_for_one_processor_is_not_found_for_another(tmp_path: Path):
+    disk, triple = DiskCache(tmp_path), CpuTarget.host().triple
+    levels = [CpuTarget(triple, name, features) for name, features in (("a", ""), ("b", ""), ("a", "+c"))]
+    for level in levels:
+        KernelCache(disk, level).store(["k"], f"{level.cpu}{level.features}".encode())
+    assert [KernelCache(disk, level).find(["k"])["k"] for level in levels] == [b"a", b"b", b"a+c"]
+    assert KernelCache(disk).find(["k"]) == {}
