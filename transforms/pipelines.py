@@ -148,7 +148,8 @@ def _passes(level: int, options: PipelineOptions) -> Iterator[ModulePass]:
     if level >= 2:
         yield rewrite(Stage.BEFORE_FUSION)
         yield from folding
-        yield PrivateDequantizePass()
+        if not options.fusion.disable_fused_op:
+            yield PrivateDequantizePass()
         if options.channels_last and _fuses_channels_last(options.fusion):
             # Directly before fusion: its Transposes are alike, and each belongs to one op.
             yield ChannelsLastPass(options.opset)

@@ -60,6 +60,13 @@ def test_convolutions_work_channels_last_directly_before_they_are_fused():
     assert "channels-last" not in names(1)
 
 
+def test_readers_of_dequantized_tensors_have_their_own_where_they_are_fused():
+    steps = [step.name for step in pipeline(2)]
+    assert steps[steps.index("channels-last") - 1] == "private-dequantize"
+    apart = PipelineOptions(FusionOptions(disable_fused_op=True))
+    assert "private-dequantize" not in [step.name for step in pipeline(3, apart)]
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -55,10 +55,10 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     params = {"rows": IntegerAttr(columns, i64), "columns": IntegerAttr(lanes, i64)}
     type_ = TensorType(i8, [panels, blocks * block * bits // 8, lanes])
     numbers = zero_points(zero, columns, blocks, bits)
-    vectors = [_by_lane(array, lanes) for array in (scale.reshape(columns, blocks), numbers)]
     parts = BlockedWeights(
         builder.insert(loom.PackOp(b, "row_panels", dict(params), type_)).results[0],
-        *(builder.constant(vector) for vector in vectors),
+        builder.constant(_by_lane(scale.reshape(columns, blocks), lanes)),
+        builder.constant(_by_lane(numbers, lanes)),
         bias,
     )
     form = BlockedForm(bits, block, depth, columns, lanes)

@@ -85,7 +85,13 @@ def model_of(cases: list[tuple[Case, dict[str, Array]]], **attributes: Any) -> t
         names = [f"{name}{i}" if name in t else "" for name in ("A", "B", "scales", "zeros", "order", "bias")]
         while not names[-1]:
             names.pop()
-        own = {"K": case.depth, "N": case.columns, "bits": case.bits, "block_size": case.block, **attributes}
+        own: dict[str, Any] = {
+            "K": case.depth,
+            "N": case.columns,
+            "bits": case.bits,
+            "block_size": case.block,
+            **attributes,
+        }
         nodes.append(helper.make_node("MatMulNBits", names, [f"y{i}"], domain="com.microsoft", **own))
         held += [numpy_helper.from_array(v, f"{k}{i}") for k, v in t.items() if k != "A"]
         code = helper.np_dtype_to_tensor_dtype(t["A"].dtype)

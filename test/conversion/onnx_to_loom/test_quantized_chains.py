@@ -324,3 +324,59 @@ def test_batches_of_activations_are_multiplied(target: str) -> None:
     sums = (a.astype(np.int64) - 7) @ (b.astype(np.int64) - 99)
     wanted = rounded(sums.astype(np.float32) * multiplier(0.02, 0.03, 0.6), 128, np.uint8)
     np.testing.assert_array_equal(actual, wanted)
+
+
+SCALES = [0.1, 0.0039215689, 1.0, 3.0, 2.0**-90, 1.9999999, 7.3e20, 1e-35]
+"""The last one has no reciprocal that would do; it is divided by."""
+
+
+def test_quotients_are_those_of_a_division() -> None:
+    """On ties, next to them, and where a product with the reciprocal would be no number."""
+    g = Graph()
+    quanta = np.concatenate([np.arange(-300, 300, 0.5), RNG.uniform(-300, 300, 4000)])
+    for scale in SCALES:
+        near = (quanta * np.float64(np.float32(scale))).astype(np.float32)
+        x = np.concatenate([near, np.nextafter(near, np.float32(0)), np.nextafter(near, np.float32(np.inf))])
+        x = np.concatenate([x, np.array([np.inf, -np.inf, 3e38, -3e38, 1e-45, -0.0], np.float32)])
+        zero = np.int8(3)
+        g.output(g.quantized(g.feed(x), scale, zero), rounded(x / np.float32(scale), zero, np.int8))
+    for scale, actual, wanted in zip(SCALES, g.run(["quantizelinear"]), g.wanted, strict=True):
+        np.testing.assert_array_equal(actual, wanted, err_msg=str(scale))
+
+
+def test_what_is_no_number_is_the_lowest() -> None:
+    g = Graph()
+    x = np.array([np.nan, 1.0], np.float32)
+    g.output(g.quantized(g.feed(x), 0.5, np.uint8(9)))
+    assert g.run([])[0].tolist() == [0, 11]
+
+
+def test_levels_are_made_integers_where_something_else_reads_them() -> None:
+    """The quantized tensor is a result, and so is what is dequantized with another zero point."""
+    g = Graph()
+    x = g.feed(RNG.normal(size=(5, 33)).astype(np.float32))
+    q = g.quantized(g.op("Neg", x), 0.03, np.uint8(120))
+    same = g.op("Relu", g.dequantized(q, 0.05, np.uint8(120)))
+    other = g.op("Relu", g.dequantized(q, 0.05, np.uint8(100)))
+    g.output(q)
+    g.output(g.op("Sub", same, other))
+    for mine, theirs in zip(g.run(["chain"]), onnxruntime_results(g), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v2", "x86-64-v3"])
+def test_processors_without_products_of_bytes(cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not CpuTarget.host().is_x86:
+        pytest.skip("the processor is another one")
+    monkeypatch.setenv("ONNXLOOM_CPU", cpu)
+    g = Graph()
+    a, b = integers((9, 30), np.uint8, True), integers((30, 21), np.int8, True)
+    x = g.dequantized(g.feed(a), 0.02, np.uint8(255))
+    y = g.op("MatMul", x, g.dequantized(g.constant(b), 0.01, None))
+    g.output(g.quantized(y, 3.0, np.uint8(128)))
+    sums = (a.astype(np.int64) - 255) @ b.astype(np.int64)
+    conv_case(g, integers((1, 8, 6, 6), np.uint8), integers((8, 8, 3, 3), np.int8), zero=np.uint8(9))
+    actual = g.run(["quantized_product", "quantized_conv"])
+    scaled = sums.astype(np.float32) * multiplier(0.02, 0.01, 3.0)
+    np.testing.assert_array_equal(actual[0], rounded(scaled, 128, np.uint8))
+    np.testing.assert_array_equal(actual[1], g.wanted[0])

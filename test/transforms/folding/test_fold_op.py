@@ -96,6 +96,16 @@ def test_control_flow_is_not_folded():
     assert "has regions" in reason(fold_op(op, [np.array(True)], evaluator=Gives(TWO)))
 
 
+def test_a_factor_of_a_product_of_integers_stays_integers():
+    bytes_, one = onnx.make_constant(np.ones((2, 2), np.uint8)), onnx.make_constant(np.float32(0.5))
+    none = onnx.NoValueOp.make()
+    operands = [bytes_.output, one.output, none.results[0]]
+    factors = [make(onnx.DequantizeLinearOp, operands, [TensorType(f32, [2, 2])]) for _ in range(2)]
+    values = [np.ones((2, 2), np.uint8), np.float32(0.5), None]
+    make(onnx.MatMulOp, [factor.y for factor in factors], [TensorType(f32, [2, 2])])
+    assert "a product of integers reads it" in reason(fold_op(factors[0], values, evaluator=Gives(TWO)))
+
+
 def test_a_large_result_is_not_even_computed():
     shape = np.array([1 << 30])
     op = op_of(onnx.ConstantOfShapeOp, [shape], (np.float32,))
