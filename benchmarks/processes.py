@@ -141,8 +141,8 @@ def small_models(models: pathlib.Path) -> Iterator[tuple[str, str, str]]:
 def start_line(start: Start) -> str:
     return (
         f"start     {start.name:40} onnxruntime {start.theirs.seconds:6.3f} s  ours {start.ours.seconds:6.3f}"
-        f"  ratio {start.ratio:5.2f}  memory {start.ours.bytes / 1e6:7.1f} MB of {start.theirs.bytes / 1e6:7.1f}:"
-        f" {start.memory:4.2f}"
+        f"  ratio {start.ratio:5.2f}  memory {start.ours.bytes / 1e6:7.1f} MB of"
+        f" {start.theirs.bytes / 1e6:7.1f}: {start.memory:4.2f}"
     )
 
 
