@@ -17,6 +17,9 @@ from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.reducing import COLUMN_BLOCK, Pass
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
+ROWS = 16
+"""Rows of a block that are walked and written in overlap."""
+
 Write = Callable[[Scalars, Scalar, Scalar, Sequence[Scalar], Sequence[Scalar]], Scalar]
 """(scalars, element of storage type, its index, results of the passes, parameters) -> result."""
 
@@ -69,8 +72,18 @@ def normalize_rows(
     ins = [source, *(p.value for p in parameters)]
     types = [result_type, *(t for t, _ in row_outputs)]
     k = builder.kernel(rule.name, ins, types, 4)
+
+    def _launched() -> Sequence[SSAValue]:
+        outs = [builder.empty(result_type, builder.dims(source))]
+        outs += [builder.empty(t, dims) for t, dims in row_outputs]
+        inplace = [[0], *[[] for _ in row_outputs]] if result_type == source.type else None
+        return builder.launch(k, ins, outs, [rows, channels, chunks, chunk], inplace)
+
     n_rows, n_channels, n_chunks, length = k.sizes
     width = k.mul(n_chunks, length)
+    if rule.staged is None and len(rule.passes) > 1 and not any(p.per_channel for p in parameters):
+        _write_overlapped(k, rule, len(parameters))
+        return _launched()
     with k.tasks(n_rows) as row:
         base = k.mul(row, width)
         results = _passes(k, rule, width, lambda j: k.add(base, j))
@@ -89,10 +102,54 @@ def normalize_rows(
                 _write(k, rule, k.add(base, place), place, results, params)
         for output, number in zip(k.outs[1:], rule.row_results, strict=True):
             k.store(results[number], output, row)
-    outs = [builder.empty(result_type, builder.dims(source))]
-    outs += [builder.empty(t, dims) for t, dims in row_outputs]
-    inplace = [[0], *[[] for _ in row_outputs]] if result_type == source.type else None
-    return builder.launch(k, ins, outs, [rows, channels, chunks, chunk], inplace)
+    return _launched()
+
+
+def _write_overlapped(k: KernelBody, rule: Normalization, parameters: int) -> None:
+    """Rows in blocks: while a row is written, the first walk over the next one reads it.
+
+    Memory is read and written at the same time, and the later walks find the row in the cache. With a single
+    walk there is nothing to gain by it.
+    """
+    s, one = k.scalars, k.index(1)
+    rows, _, chunks, length = k.sizes
+    width = k.mul(chunks, length)
+    first_pass, *others = rule.passes
+    block = k.index(ROWS)
+
+    with k.tasks(s.emit(arith.CeilDivSIOp(rows, block))) as number:
+        first = k.mul(number, block)
+        last = k.sub(s.minimum(k.add(first, block), rows), one)
+
+        def one_row(row: Scalar, found: Sequence[Scalar]) -> Sequence[Scalar]:
+            base = k.mul(row, width)
+            results = [first_pass.finish(s, found, width, [])]
+            for step in others:
+                acc = k.reduce(width, step.init(s), _step(k, step, base, results))
+                results.append(step.finish(s, acc, width, results))
+            for output, which in zip(k.outs[1:], rule.row_results, strict=True):
+                k.store(results[which], output, row)
+            # The last row of a block is walked again instead, to no purpose.
+            following = _step(k, first_pass, k.mul(s.minimum(k.add(row, one), last), width), [])
+
+            def both(j: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+                sums = following(j, acc)
+                params = [k.load(k.ins[1 + i], j) for i in range(parameters)]
+                _write(k, rule, k.add(base, j), j, results, params)
+                return sums
+
+            return k.reduce(width, first_pass.init(s), both, parallel=True)
+
+        start = k.reduce(width, first_pass.init(s), _step(k, first_pass, k.mul(first, width), []))
+        k.reduce(k.add(last, one), start, one_row, start=first)
+
+
+def _step(
+    k: KernelBody, step: Pass, base: Scalar, results: Sequence[Scalar]
+) -> Callable[[Scalar, Sequence[Scalar]], Sequence[Scalar]]:
+    """What a pass does with one element of the row that begins at `base`."""
+    earlier = list(results)
+    return lambda j, acc: step.step(k.scalars, acc, k.load(k.ins[0], k.add(base, j)), j, earlier)
 
 
 def normalize_axis(

@@ -92,9 +92,9 @@ def test_arg_extremes_of_neutral_elements(name: str, last: int) -> None:
         x = np.full((3, 40), value, np.float32)
         x[1, 37] = 0
         check_op(name, [[x]], axis=1, select_last_index=last)
-    for dtype in (np.uint8, np.int8, np.int64, np.float16):
+    lows = ((np.uint8, 0), (np.int8, -128), (np.int64, -(2**63)), (np.float16, 0))
+    for dtype, lowest in lows:
         x = RNG.integers(0, 100, (3, 40)).astype(dtype)
-        lowest = 0 if dtype == np.float16 else np.iinfo(dtype).min
         x[0] = lowest
         x[1, 20] = lowest
         check_op(name, [[x]], axis=1, select_last_index=last)
@@ -141,3 +141,21 @@ def test_channel_norms() -> None:
 def test_global_pools() -> None:
     check_op("GlobalAveragePool", [[positive(2, 3, 7, 5)], [positive(1, 3, 1, 1)]])
     check_op("GlobalMaxPool", [[positive(2, 3, 7, 5)]])
+
+
+@pytest.mark.parametrize("width", [1, 5, 64, 130])
+def test_rows_that_are_read_while_others_are_written(width: int) -> None:
+    """Blocks of 16 rows, with a rest."""
+    for rows in (1, 15, 16, 17, 33):
+        shapes: list[tuple[int, ...]] = [(rows, width), (width,), (width,)]
+        x, scale, bias = (RNG.normal(size=shape).astype(np.float32) for shape in shapes)
+        x[rows // 2] *= 10
+        check_op("LayerNormalization", [[x, scale, bias]], rtol=1e-4)
+        check_op("LogSoftmax", [[x]], rtol=1e-5)
+
+
+def test_special_values_stay_in_their_row() -> None:
+    x = RNG.normal(size=(18, 40)).astype(np.float32)
+    x[3, 7], x[15, 0], x[16, 39] = np.nan, np.inf, -np.inf
+    check_op("LayerNormalization", [[x, np.ones(40, np.float32)]], rtol=1e-4)
+    check_op("LogSoftmax", [[x]], rtol=1e-5)
