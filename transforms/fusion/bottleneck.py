@@ -33,6 +33,9 @@ MAX_TAPS: Final = 49
 MAX_WEIGHTS: Final = 300_000
 """Bytes of weights that are read again for each strip and must leave room in the cache."""
 
+MAX_DEPTH: Final = 256
+"""Input channels of a pointwise convolution: its sums are added in one go, and longer ones lose digits."""
+
 
 class Role(Enum):
     """What a link is."""
@@ -143,6 +146,8 @@ def _unfit(conv: Operation, role: Role) -> Miss | None:
 def _unfit_pointwise(conv: Operation, weights: Sequence[int]) -> Miss | None:
     if math.prod(weights[2:]) != 1 or int_attr(conv, "group") != 1:
         return Miss("a convolution of the chain is not pointwise")
+    if weights[1] > MAX_DEPTH:
+        return Miss(f"a pointwise convolution of {weights[1]} channels is too deep for a chain")
     if {*(ints_attr(conv, "strides") or ())} - {1} or any(ints_attr(conv, "pads") or ()):
         return Miss("a pointwise convolution of the chain has strides or pads")
     return None

@@ -65,6 +65,10 @@ DECLINES = {
         text(Link([8, 4, 1, 1], [1, 9, 9, 8], ints("strides", [2, 2])), SLIDE, PROJECT, x=[1, 17, 17, 4]),
         WITH_BORDERS,
     ),
+    "deep": (
+        text(Link([8, 257, 1, 1], [1, 9, 9, 8]), SLIDE, PROJECT, x=[1, 9, 9, 257]),
+        "a pointwise convolution of 257 channels is too deep for a chain",
+    ),
     "pads": (
         text(Link([8, 4, 1, 1], [1, 9, 9, 8], ints("pads", [1, 1, 1, 1])), SLIDE, PROJECT, x=[1, 7, 7, 4]),
         WITH_BORDERS,
