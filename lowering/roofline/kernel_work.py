@@ -3,7 +3,8 @@
 The walk follows control flow with index arithmetic evaluated, and multiplies by trip counts; a tuned tile
 counts as its reference loop. Where the bounds inside a loop depend on its iteration (tails, triangles), the
 first, the middle and the last iteration are looked at. What depends on data is not known: such a branch
-counts as taken half of the time, such a loop as run once.
+counts as taken half of the time, such a loop as run once; of two sizes it chooses between, the larger counts
+(taps of a convolution that may lie in the border).
 """
 
 from __future__ import annotations
@@ -153,6 +154,8 @@ class _Count:
         if isinstance(op, arith.ConstantOp):
             return op.value.value.data if isinstance(op.value, IntegerAttr) else None
         operands = [self.known.get(operand) for operand in op.operands]
+        if isinstance(op, arith.SelectOp) and operands[0] is None and None not in operands[1:]:
+            return max(cast("list[int]", operands[1:]))
         if None in operands:
             return None
         if isinstance(op, arith.CmpiOp):

@@ -61,6 +61,14 @@ def test_known_condition_takes_one_branch_and_an_unknown_one_half_of_each():
     assert kernel_work(k.op, [10]).stores == {1: 0.5}
 
 
+def test_of_sizes_that_data_chooses_between_the_larger_counts():
+    k = KernelBody("k", [f32], [f32], 1)
+    positive = k.scalars.emit(arith.CmpfOp(k.load(k.ins[0], k.index(0)), k.scalars.const(0.0, f32), "ogt"))
+    with k.loop(k.scalars.select(positive, k.sizes[0], k.index(0))) as i:
+        k.store(k.load(k.ins[0], i), k.outs[0], i)
+    assert kernel_work(k.end(), [7]).stores == {1: 7}
+
+
 def test_what_a_kernel_reads_of_its_own_output_is_not_read_from_memory():
     k = KernelBody("k", [f32], [f32], 1)
     with k.loop(k.sizes[0]) as i:
