@@ -18,6 +18,7 @@ from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.microkernels import Finish
+from onnxloom.lowering.microkernels.aside import memory_aside
 from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead, splat
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 from onnxloom.lowering.microkernels.tap_loops import TapLoops, TileArgs, c64
@@ -175,7 +176,7 @@ def emit_llvm(
     call_args = [
         at(a, a_at), at(table, table_at), table_row, at(rhs, rhs_at), rhs_row, at(rhs, zeros_at), at(c, c_at),
         c_row, taps, depth, columns, last, at(rhs, later_at), later_row,
-        _aside(builder, element, params),
+        memory_aside(builder, element, params),
     ]  # fmt: skip
     for buffer, offset, stride in zip(others, lines[::2], lines[1::2], strict=True):
         call_args += [at(buffer, offset), stride]
@@ -194,17 +195,6 @@ def emit_llvm(
         _call_narrowest(builder, tile, params["vectors"], columns, call_args)
         builder.branch(done)
     builder.position_at_end(done)
-
-
-def _aside(builder: ir.IRBuilder, element: ir.Type, params: dict[str, Any]) -> ir.Value:
-    """Memory for the accumulators of a tile, in the frame of the kernel."""
-    count = params["rows"] * params["vectors"] * params["lanes"]
-    entry = builder.function.entry_basic_block
-    with builder.goto_block(entry):
-        builder.position_at_start(entry)
-        memory = builder.alloca(ir.ArrayType(element, count))
-        memory.align = 64
-    return builder.bitcast(memory, PTR)
 
 
 def heights(rows: int) -> list[int]:

@@ -7,7 +7,8 @@ full vectors (the packed layout is zero-padded); C rows are contiguous. Columns 
 masked when stored, rows beyond it repeat the last one: a function per power of two of rows and number of
 vectors, shared by all kernels of a module, covers every size.
 
-Elements of several `parts` are words of integers; see `multiply_add`.
+Elements of several `parts` are words of integers; see `multiply_add`. Floats are added up in chunks of the K
+loop: a chunk that is full goes to memory, and the accumulators begin again.
 
 Large right operands come from far away. A tile may be told what is read after it: each step then asks for
 one line of that, so that it is in the second cache when its turn comes.
@@ -21,11 +22,15 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+from onnxloom.lowering.microkernels.aside import memory_aside, merged
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
 PTR = ir.PointerType()
+
+CHUNK = 256
+"""Products that are added up before the sum is put aside: onnxruntime's sums are as long."""
 
 
 def _c64(value: int) -> ir.Constant:
@@ -68,23 +73,24 @@ class _Tile:
         return _Tile(self.module, self.element, self.rows, more, self.params, self.target, self.fetches)
 
     def function(self) -> ir.Function:
-        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row)`.
+        """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row, aside)`.
 
-        Then, for tiles that look ahead: address of what is read later, stride per step.
+        `aside` is memory for all accumulators. Then, for tiles that look ahead: address of what is read
+        later, stride per step.
         """
         ahead = "a" if self.looks_ahead else ""
         name = f"loom.gemm_tile.{self.adder.form}{ahead}.{self.rows}x{self.vectors}"
         found = self.module.globals.get(name)
         if found is not None:
             return found
-        types = [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64, I64, *([PTR, I64] if ahead else [])]
+        types = [PTR, I64, I64, PTR, I64, PTR, I64, I64, I64, I64, PTR, *([PTR, I64] if ahead else [])]
         signature = ir.FunctionType(ir.VoidType(), types)
         function = ir.Function(self.module, signature, name)
         function.linkage = "internal"
         function.attributes.add("noinline")
         b = ir.IRBuilder(function.append_basic_block("entry"))
-        a, a_row, a_k, rhs, b_row, c, c_row, k, columns, self.last, *later = function.args
-        sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k, later)
+        a, a_row, a_k, rhs, b_row, c, c_row, k, columns, self.last, aside, *later = function.args
+        sums = self._accumulate(b, (a, a_row, a_k), (rhs, b_row), k, (aside, later))
         self._store(b, sums, c, c_row, columns)
         b.ret_void()
         return function
@@ -109,22 +115,76 @@ class _Tile:
         lhs: tuple[ir.Value, ir.Value, ir.Value],
         rhs: tuple[ir.Value, ir.Value],
         k: ir.Value,
-        later: Sequence[ir.Value],
+        memory: tuple[ir.Value, Sequence[ir.Value]],
     ) -> list[list[ir.Value]]:
         """The K loop; returns the accumulators, `rows` x `vectors`."""
         a_rows = self._rows_of(b, lhs[0], lhs[1])
+        aside, later = memory
+        count = self.rows * self.vectors
+        if self.adder.parts != 1:
+            start = (_c64(0), _c64(0), _c64(0))
+            sums, _ = self._chunk(b, (a_rows, lhs[2]), rhs, start, k, later)
+            return self._by_row(sums)
+        places = [b.gep(aside, [_c64(i)], source_etype=self.vector) for i in range(count)]
+        is_long = b.icmp_signed(">", k, _c64(CHUNK))
+        with b.if_then(is_long):
+            for place in places:
+                b.store(self.adder.zero, place, align=self.align)
+        entry, chunk = b.block, b.append_basic_block("chunk")
+        b.branch(chunk)
+        b.position_at_end(chunk)
+        start = (b.phi(I64), b.phi(I64), b.phi(I64))
+        for phi in start:
+            phi.add_incoming(_c64(0), entry)
+        left = b.sub(k, start[0])
+        stop = b.add(start[0], b.select(b.icmp_signed("<", left, _c64(CHUNK)), left, _c64(CHUNK)))
+        sums, after = self._chunk(b, (a_rows, lhs[2]), rhs, start, stop, later)
+        put, end = b.append_basic_block("chunk.aside"), b.append_basic_block("chunk.last")
+        b.cbranch(b.icmp_signed("<", stop, k), put, end)
+        b.position_at_end(put)
+        for total, place in zip(sums, places, strict=True):
+            b.store(b.fadd(total, b.load(place, align=self.align, typ=self.vector)), place, align=self.align)
+        for phi, value in zip(start, after, strict=True):
+            phi.add_incoming(value, put)
+        b.branch(chunk)
+        b.position_at_end(end)
+        before = b.block
+        with b.if_then(is_long):
+            totals = [
+                b.fadd(total, b.load(place, align=self.align, typ=self.vector))
+                for total, place in zip(sums, places, strict=True)
+            ]
+            inside = b.block
+        return self._by_row([merged(b, pair, (before, inside)) for pair in zip(sums, totals, strict=True)])
+
+    def _by_row(self, sums: Sequence[ir.Value]) -> list[list[ir.Value]]:
+        return [list(sums[i : i + self.vectors]) for i in range(0, len(sums), self.vectors)]
+
+    def _chunk(
+        self,
+        b: ir.IRBuilder,
+        lhs: tuple[Sequence[ir.Value], ir.Value],
+        rhs: tuple[ir.Value, ir.Value],
+        start: Sequence[ir.Value],
+        stop: ir.Value,
+        later: Sequence[ir.Value],
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """The steps up to `stop`, from `start`: the step, and the offsets in A and B.
+
+        Gives the accumulators, and where the next chunk starts.
+        """
+        a_rows, a_step = lhs
         entry = b.block
         head, body, done = (b.append_basic_block(n) for n in ("k.head", "k.body", "k.done"))
         b.branch(head)
         b.position_at_end(head)
         step, a_offset, b_offset = b.phi(I64), b.phi(I64), b.phi(I64)
-        sums = [[b.phi(self.vector) for _ in range(self.vectors)] for _ in range(self.rows)]
-        for phi in (step, a_offset, b_offset):
-            phi.add_incoming(_c64(0), entry)
-        for row in sums:
-            for phi in row:
-                phi.add_incoming(self.adder.zero, entry)
-        b.cbranch(b.icmp_signed("<", step, k), body, done)
+        sums = [b.phi(self.vector) for _ in range(self.rows * self.vectors)]
+        for phi, value in zip((step, a_offset, b_offset), start, strict=True):
+            phi.add_incoming(value, entry)
+        for phi in sums:
+            phi.add_incoming(self.adder.zero, entry)
+        b.cbranch(b.icmp_signed("<", step, stop), body, done)
         b.position_at_end(body)
         if later:
             self._fetch(b, self._gep(b, later[0], b.mul(step, later[1])))
@@ -133,17 +193,17 @@ class _Tile:
             b.load(self._gep(b, b_line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
             for j in range(self.vectors)
         ]
-        for pointer, row in zip(a_rows, sums, strict=True):
+        for pointer, row in zip(a_rows, self._by_row(sums), strict=True):
             scalar = b.load(self._gep(b, pointer, a_offset), typ=self.element)
             factor = _splat(b, scalar, self.lanes)
             for phi, column in zip(row, columns, strict=True):
                 phi.add_incoming(self.adder.step(b, factor, column, phi), body)
         step.add_incoming(b.add(step, _c64(1)), body)
-        a_offset.add_incoming(b.add(a_offset, lhs[2]), body)
+        a_offset.add_incoming(b.add(a_offset, a_step), body)
         b_offset.add_incoming(b.add(b_offset, rhs[1]), body)
         b.branch(head)
         b.position_at_end(done)
-        return [list(row) for row in sums]
+        return list(sums), [step, a_offset, b_offset]
 
     def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
         """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
@@ -196,6 +256,7 @@ def emit_llvm(
     )
     done = builder.append_basic_block("tile.done")
     call_args = [a, a_row, a_k, rhs, b_row, c, c_row, k, columns, builder.sub(rows, _c64(1))]
+    call_args.append(memory_aside(builder, element, params))
     if later:
         later = [builder.bitcast(builder.gep(buffers[1], later[:1]), PTR), later[1]]
     switch = builder.switch(rows, done)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from onnxloom.lowering.microkernels.aside import merged
 from onnxloom.lowering.microkernels.finish_reads import splat
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
@@ -86,19 +87,13 @@ class TapLoops:
                 for total, place in zip(sums, places, strict=True)
             ]
             inside = b.block
-        return [self._merged(b, pair, (before, inside)) for pair in zip(sums, totals, strict=True)]
+        return [merged(b, pair, (before, inside)) for pair in zip(sums, totals, strict=True)]
 
     def _put_aside(self, b: ir.IRBuilder, place: ir.Value) -> ir.Value:
         return b.load(place, align=self.align, typ=self.adder.vector)
 
     def _add(self, b: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
         return b.fadd(left, right) if self.adder.parts == 1 else b.add(left, right)
-
-    def _merged(self, b: ir.IRBuilder, values: Sequence[ir.Value], blocks: Sequence[ir.Block]) -> ir.PhiInstr:
-        phi = b.phi(values[0].type)
-        for value, block in zip(values, blocks, strict=True):
-            phi.add_incoming(value, block)
-        return phi
 
     def _gep(self, b: ir.IRBuilder, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return b.gep(pointer, [offset], source_etype=self.element)
@@ -133,7 +128,7 @@ class TapLoops:
         made, last = self._chunks(b, args, _Tap(at, rhs, later), [filled, *sums], places, (skipped, end))
 
         b.position_at_end(end)
-        kept = [self._merged(b, pair, (body, last)) for pair in zip([filled, *sums], made, strict=True)]
+        kept = [merged(b, pair, (body, last)) for pair in zip([filled, *sums], made, strict=True)]
         steps = [b.add(tap, c64(1)), b.gep(table, [args.table_row], source_etype=I64)]
         steps += [self._gep(b, rhs, step), self._gep(b, later, later_step), *kept]
         for phi, value in zip([tap, table, rhs, later, filled, *sums], steps, strict=True):
@@ -177,7 +172,7 @@ class TapLoops:
 
         b.position_at_end(ready)
         fresh = [c64(0), *[self.adder.zero] * len(places)]
-        filled, *sums = (self._merged(b, pair, (piece, full)) for pair in zip(held, fresh, strict=True))
+        filled, *sums = (merged(b, pair, (piece, full)) for pair in zip(held, fresh, strict=True))
         stop = b.add(start, length)
         made = self._depth(b, args, tap, sums, (start, stop), following)
 
