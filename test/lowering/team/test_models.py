@@ -10,11 +10,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from xdsl.dialects.builtin import i64
 
 import onnxloom
+from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.errors import InputError
+from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import VARIABLE, thread_count
+from onnxloom.tools.testing.kernels import call_tasks
 
 pytestmark = pytest.mark.usefixtures("share_all")
 
@@ -78,6 +82,18 @@ def test_one_thread_takes_no_more_memory() -> None:
         model.run(_feeds(1, 64))
         sizes.append(sum(node.arena_bytes for node in model.plans))
     assert sizes[1] - sizes[0] == sizes[2] - sizes[1] > 0
+
+
+def test_each_worker_has_its_own_part_of_temporary_memory() -> None:
+    k = KernelBody("own", [], [i64], 2)
+    with k.tasks(k.sizes[0]) as i:
+        k.store(k.from_index(i, i64), k.outs[0], k.private(k.sizes[1]))
+    library = compile_kernels([k.end()])
+    memory = np.full(12, -1)
+    for worker in range(3):
+        call_tasks(library.address("own"), [memory, 3, 4], worker, worker + 1, worker)
+    np.testing.assert_array_equal(memory.reshape(3, 4)[:, 0], [0, 1, 2])
+    np.testing.assert_array_equal(memory.reshape(3, 4)[:, 1:], -1)
 
 
 def test_a_failed_check_is_an_error_every_time() -> None:

@@ -34,25 +34,35 @@ def executor() -> Executor:
 
 @pytest.fixture(scope="module")
 def library() -> KernelLibrary:
-    """Every task adds one to its count, notes its worker, and takes its time."""
-    k = KernelBody("visit", [], [i64, i64, i64], 2, out_access="readwrite")
+    """Every task takes its time, helpers `delay` more of it; then it notes its worker and counts itself."""
+    k = KernelBody("visit", [], [i64, i64, i64], 3, out_access="readwrite")
     counts, workers, spun = k.outs
-    tasks, turns = k.sizes
+    tasks, turns, delay = k.sizes
     s = k.scalars
     with k.tasks(tasks) as i:
-        k.store(s.add(k.load(counts, i), s.const(1, i64)), counts, i)
-        k.store(k.from_index(s.emit(WorkerOp()), i64), workers, i)
-        with k.loop(turns) as turn:
+        worker = s.emit(WorkerOp())
+        with k.loop(k.add(turns, k.mul(worker, delay))) as turn:
             # Not a sum that could be computed at once.
             mixed = s.mul(k.load(spun, i), k.from_index(k.add(turn, k.index(3)), i64))
             k.store(s.add(mixed, s.const(1, i64)), spun, i)
+        k.store(k.from_index(worker, i64), workers, i)
+        k.store(s.add(k.load(counts, i), s.const(1, i64)), counts, i)
     return compile_kernels([k.end()])
 
 
 class Table:
     """Records of the kernel above, one after the other, on arrays of their own."""
 
-    def __init__(self, library: KernelLibrary, records: int, tasks: int, *, turns: int = 1, size: int = 1):
+    def __init__(
+        self,
+        library: KernelLibrary,
+        records: int,
+        tasks: int,
+        *,
+        turns: int = 1,
+        size: int = 1,
+        delay: int = 0,
+    ):
         self.counts = np.zeros((records, tasks), np.int64)
         self.workers = np.full((records, tasks), -1, np.int64)
         self.spun = np.zeros((records, tasks), np.int64)
@@ -67,6 +77,7 @@ class Table:
                     *(address_of(a[r]) for a in self._arrays),
                     tasks,
                     turns,
+                    delay,
                 ]
                 for r in range(records)
             ],
@@ -119,6 +130,19 @@ def test_helpers_take_part(executor: Executor, library: KernelLibrary) -> None:
         return seen == {0, 1}
 
     _until(both)
+
+
+def test_a_run_ends_when_the_last_helper_is_done(executor: Executor, library: KernelLibrary) -> None:
+    run = _team(executor, 2)
+
+    def helped() -> bool:
+        table = Table(library, 1, 64, turns=20_000, delay=400_000)
+        table.run(run)
+        np.testing.assert_array_equal(table.counts, 1)
+        return bool(table.workers.max() > 0)
+
+    for _ in range(3):
+        _until(helped)
 
 
 def test_helpers_that_sleep_are_woken(executor: Executor, library: KernelLibrary) -> None:
@@ -198,9 +222,11 @@ def test_a_busy_team_is_not_waited_for(executor: Executor, library: KernelLibrar
     run = _team(executor, 2)
     assert executor.team is not None
     busy = teams.team_of(executor.team).state.view(np.int64)[24:25]
+    Table(library, 1, 64).run(run)
+    assert busy[0] == 0
     busy[0] = 1
     try:
-        table = Table(library, 5, 64)
+        table = Table(library, 40, 64, turns=20_000)
         table.run(run)
     finally:
         busy[0] = 0
@@ -264,9 +290,13 @@ assert threading.active_count() == 3, threading.enumerate()
 """
 
 
-def _python(code: str, *, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def _python(code: str, *, before: str = "", timeout: float = 60) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", _MODEL + code], capture_output=True, text=True, timeout=timeout, check=False
+        [sys.executable, "-c", before + _MODEL + code],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
     )
 
 
@@ -312,6 +342,15 @@ other.join()
 def test_a_process_ends_with_helpers_awake_or_asleep(end: str) -> None:
     found = _python(f"\nmodel(x)\n{end}\n")
     assert found.returncode == 0 and not found.stderr, found.stderr
+
+
+def test_helpers_are_gone_before_the_interpreter_is() -> None:
+    before = """
+import atexit, threading
+atexit.register(lambda: print(threading.active_count()))  # registered first, called last
+"""
+    found = _python("model(x)", before=before)
+    assert found.stdout == "1\n", found.stderr
 
 
 def test_a_run_after_the_team_was_closed() -> None:
