@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import Enum
 from typing import ClassVar, Final, Self
 
@@ -20,9 +21,10 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr
 from onnxloom.transforms.dim_analysis import DimAnalysis
+from onnxloom.transforms.fusion.body import externals_of
 from onnxloom.transforms.fusion.epilogue import only_reader
 from onnxloom.transforms.fusion.estimate import byte_count, estimate
-from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+from onnxloom.transforms.fusion.helper import DimEquality, FusionOpKindHelper
 from onnxloom.transforms.fusion.kinds.conv_channels_last import ConvChannelsLastFusion
 from onnxloom.transforms.fusion.match import Body, Match, Miss
 from onnxloom.transforms.fusion.spaces import element_of, shape_of
@@ -70,15 +72,17 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
         if weights > MAX_WEIGHTS:
             return Miss(f"{weights} bytes of weights would be read for each strip")
         results = links[-1].results
-        helper = cls(tuple(len(link.ops) for link in links))
+        helper = cls(tuple(len(link.ops) for link in links), dim_conditions=_conditions(links))
         return Match(helper, tuple(ops), tuple(results), estimate(ops, results), links[-1].stops)
 
     def verify(self, body: Body) -> Miss | None:
         links = self.links_of(body)
         if isinstance(links, Miss):
             return links
+        conditions = self._conditions_of(links, body)
         for link, role, count in zip(links, self.roles, self.op_counts, strict=True):
-            problem = ConvChannelsLastFusion(count).verify(link) or _unfit(_conv(link), role)
+            kind = ConvChannelsLastFusion(count, dim_conditions=conditions)
+            problem = kind.verify(link) or _unfit(_conv(link), role)
             if problem is not None:
                 return problem
         for link, following in zip(links, links[1:], strict=False):
@@ -86,8 +90,20 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
                 return Miss("what a convolution of the chain gives is not read by the next one alone")
         return None
 
+    def _conditions_of(self, links: Sequence[Body], body: Body) -> tuple[DimEquality, ...]:
+        """Those of the chain, and that all its tensors hold as many images."""
+        source = links[0].ops[0].operands[0]
+        if source not in body.inputs:
+            return self.dim_conditions
+        between = range(len(body.inputs), len(body.inputs) + len(links) - 1)
+        images = ((i, 0, body.inputs.index(source), 0) for i in between)
+        return (*self.dim_conditions, *images)
+
     def links_of(self, body: Body) -> list[Body] | Miss:
-        """The links of a body, each as a body of `onnx.conv_channels_last`."""
+        """The links of a body, each as a body of `onnx.conv_channels_last`.
+
+        Their inputs are those of the body, then what lies between the links.
+        """
         if len(self.op_counts) != len(self.roles) or min(self.op_counts) < 3:
             return Miss(f"op_counts {list(self.op_counts)} is not of {len(self.roles)} convolutions")
         if sum(self.op_counts) != len(body.ops):
@@ -100,7 +116,8 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
             start += count
         if list(body.results) != list(links[-1].results):
             return Miss("the body does not yield what its last op makes")
-        return links
+        inputs = (*body.inputs, *(link.results[0] for link in links[:-1]))
+        return [replace(link, inputs=inputs) for link in links]
 
 
 def _links(
@@ -117,12 +134,27 @@ def _links(
         link = ConvChannelsLastFusion.detect_if_beneficial(dims, conv)
         if isinstance(link, Miss):
             return link
-        if link.helper.dim_conditions:
-            return Miss("that an operand of an epilogue fits depends on dims that are not known")
         links.append(link)
         following = only_reader(link.results[0])
         conv = None if following is None or not following.results else only_reader(following.results[0])
     return links
+
+
+def _conditions(links: Sequence[Match[ConvChannelsLastFusion]]) -> tuple[DimEquality, ...]:
+    """What the links rely on, in terms of the inputs of the chain: it holds as many images throughout."""
+    source = links[0].ops[0].operands[0]
+    between = {link.results[0] for link in links[:-1]}
+    inputs = list(externals_of([op for link in links for op in link.ops]).inputs)
+    found: list[DimEquality] = []
+    for link in links:
+        own = externals_of(link.ops).inputs
+        for i, a, j, b in link.helper.dim_conditions:
+            # Of what lies between, only the number of images is not known.
+            one, other = (source if own[k] in between else own[k] for k in (i, j))
+            equality = (inputs.index(one), a, inputs.index(other), b)
+            if equality[:2] != equality[2:] and equality not in found:
+                found.append(equality)
+    return tuple(found)
 
 
 def _conv(link: Match[ConvChannelsLastFusion] | Body) -> Operation:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from onnxloom.transforms.miss import Miss
 
@@ -77,5 +77,5 @@ class Body:
     results: tuple[SSAValue, ...]
     """What the body yields."""
 
-    inputs: tuple[BlockArgument, ...]
+    inputs: tuple[SSAValue, ...]
     """The block arguments, one per input of the fused op."""

@@ -141,11 +141,21 @@ def test_f64() -> None:
     assert_same(lowered_as_one(module, kind, inputs), reference(module, inputs), 1e-12)
 
 
-def test_the_number_of_images_may_be_unknown() -> None:
+RESIDUALS = {"its own input": "%x", "of as many images": "%n", "of any number of images": "%r"}
+
+
+@pytest.mark.parametrize("case", RESIDUALS)
+def test_the_number_of_images_may_be_unknown(case: str) -> None:
     kind, x, links, residual = CASES["residual"]
     dynamic = [Link(link.weights, ["?", *link.result[1:]], link.attributes, link.activates) for link in links]
     assert residual is not None
-    module = parse_module(chain_text(["?", *x[1:]], dynamic, residual=["?", *residual[1:]]))
+    type_ = "tensor<?x9x14x12xf32>"
+    text = chain_text(["?", *x[1:]], dynamic, residual=["?", *residual[1:]])
+    text = text.replace("%w0 =", f'%n = "onnx.Neg"(%x) : ({type_}) -> {type_}\n%w0 =')
+    module = parse_module(text.replace("%r) :", f"{RESIDUALS[case]}) :"))
+    (fused_op,) = (op for op in fused(module, kind).walk() if isinstance(op, onnx.FusedOp))
+    adds = any(op.name == "onnx.Add" for op in fused_op.body.block.ops)
+    assert adds == (case != "of any number of images")
     for images in (1, 3):
         inputs = [normal([images, *x[1:]]), normal([images, *residual[1:]], seed=1)]
         assert_same(lowered_as_one(module, kind, inputs), reference(module, inputs), 2e-4)

@@ -144,21 +144,6 @@ def test_many_weights_are_not_worth_it() -> None:
     assert detected(InvertedBottleneckFusion, chain, "Conv") == reason
 
 
-def test_an_operand_that_needs_a_proof_is_no_chain() -> None:
-    images = [
-        Link(link.weights, ["?", *link.result[1:]], link.attributes, link.activates)
-        for link in (EXPAND, SLIDE, PROJECT)
-    ]
-    chain = chain_text(["?", 9, 9, 4], images, residual=["?", 9, 9, 4])
-    assert detected(InvertedBottleneckFusion, chain, "Conv") == 11
-    type_ = "tensor<?x9x9x4xf32>"
-    proven = chain.replace(f", %r: {type_}", "").replace(
-        "%w0 =", f'%r = "onnx.Neg"(%x) : ({type_}) -> {type_}\n%w0 ='
-    )
-    reason = "that an operand of an epilogue fits depends on dims that are not known"
-    assert detected(InvertedBottleneckFusion, proven, "Conv") == reason
-
-
 BODIES = {
     "too few counts": (FITS, (8, 3), "op_counts [8, 3] is not of 3 convolutions"),
     "a count that is too small": (FITS, (4, 2, 5), "op_counts [4, 2, 5] is not of 3 convolutions"),
