@@ -26,9 +26,19 @@ FIRST_RATE: Final = 200.0
 
 NARROW: Final = 6
 
-LAST_RATE: Final = 235.0
-ONE_VECTOR_RATE: Final = 150.0
+LAST_RATE: Final = 250.0
+ONE_VECTOR_RATE: Final = 180.0
 """Channels-last, with no more than LANES output channels."""
+
+SHALLOW: Final = 3
+"""Channels-last, a tap costs as much as so many of the elements that lie together for it."""
+
+MERGED_CHANNELS: Final = 8
+"""Up to so many input channels those of all columns of a window lie together."""
+
+# Nanoseconds per element of the input, which channels-first is copied with its borders but for one tap.
+COPY: Final = 0.16
+STRIDED_COPY: Final = 0.3
 
 WINOGRAD: Final = 2.5
 """How many times fewer products a 3x3 convolution takes, channels-last only."""
@@ -57,11 +67,21 @@ def convolution_saves(graph: GraphIndex, op: onnx.ConvOp) -> float:
             return flops / STRIDED_FIRST_RATE - flops / STRIDED_LAST_RATE
         return flops / DEPTHWISE_FIRST_RATE - flops / DEPTHWISE_LAST_RATE
     channels = max(weights[0] // groups, 1)
+    first = flops * (1 + NARROW / channels) / FIRST_RATE + _copy(graph, op, weights)
     padded = -(-channels // LANES) * LANES / channels
     rate = LAST_RATE if channels > LANES else ONE_VECTOR_RATE
     if _is_winograd(op, weights):
         rate *= WINOGRAD
-    return flops * (1 + NARROW / channels) / FIRST_RATE - flops * padded / rate
+    depth = weights[1] * (weights[-1] if weights[1] * groups <= MERGED_CHANNELS else 1)
+    return first - flops * padded * (1 + SHALLOW / max(depth, 1)) / rate
+
+
+def _copy(graph: GraphIndex, op: onnx.ConvOp, weights: tuple[int, ...]) -> float:
+    """Nanoseconds of the copy that a channels-first convolution makes of its input."""
+    if _is_strided(op):
+        return STRIDED_COPY * math.prod(sizes(graph, op.X))
+    is_one_tap = math.prod(weights[2:]) == 1 and not any(ints_attr(op, "pads") or ())
+    return 0.0 if is_one_tap and int_attr(op, "group") == 1 else COPY * math.prod(sizes(graph, op.X))
 
 
 def _is_winograd(op: onnx.ConvOp, weights: tuple[int, ...]) -> bool:
