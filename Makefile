@@ -92,13 +92,15 @@ format: $(READY)
 models: $(READY)
 	$(BIN)/python -m onnxloom.tools.fetch_models --out $(MODELS)
 
-# Half an hour for all groups; fetched models that are not there are left out.
+# An hour for all of it; fetched models that are not there are left out.
 THREADS ?= 1
 
 bench: $(READY)
 	@mkdir -p build
 	$(BIN)/python -m benchmarks.run $(GROUPS) --threads $(THREADS) --models $(MODELS) \
 	  --json build/bench.json --picture build/bench.svg
+	$(BIN)/python -m benchmarks.float64
+	$(BIN)/python -m benchmarks.processes $(MODELS)
 
 lit: $(READY)
 	$(BIN)/lit -q test

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from onnxloom.lowering.compile import CompileOptions
     from onnxloom.lowering.runtime.model import CompiledModel
 
-_CONSTANT = re.compile(r'Constant "[^"]*" \+ ')
+_LAYOUT = frozenset({"Transpose", "Constant", "NoValue"})
 
 
 @dataclass(frozen=True)
@@ -39,5 +38,7 @@ def compile_inspected(source: Any, options: CompileOptions) -> Inspected:
 
 
 def short_origin(origin: str) -> str:
-    """What an op is called, without the constants that a fused op took along."""
-    return _CONSTANT.sub("", origin)
+    """What an op is called, without constants that a fused op took along, and Transposes without a name."""
+    parts = origin.split(" + ")
+    kept = [part for part in parts if part not in _LAYOUT and not part.startswith('Constant "')]
+    return " + ".join(kept or parts[-1:])

@@ -1,0 +1,41 @@
+"""Figures of whole processes: each is measured in one of its own, and judged in the right direction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from benchmarks.architectures import builder, tiny_sizes
+from benchmarks.architectures.feeds import feeds_of
+from benchmarks.processes import run_process, small_models, start_cost, start_line, verdict
+
+
+def test_memory_is_that_of_the_process_not_of_its_parent():
+    held = np.ones(1 << 25)  # 256 MB, touched
+    assert run_process("").bytes < held.nbytes / 4
+    assert (
+        run_process("block = bytearray(1 << 27); block[::4096] = b'x' * len(block[::4096])").bytes > 1 << 27
+    )
+
+
+def test_a_start_is_measured_on_both_sides(tmp_path: Path):
+    model = builder("lstm")(**tiny_sizes("lstm"))
+    folder = tmp_path / "models" / "tagger"
+    folder.mkdir(parents=True)
+    onnx.save(model, folder / "model.onnx")
+    np.savez(folder / "inputs.npz", **feeds_of(model))  # pyright: ignore[reportArgumentType]
+    ((name, path, inputs),) = small_models(tmp_path / "models")
+    assert name == "tagger"
+    start = start_cost(name, path, inputs, tmp_path, rounds=1)
+    assert start.ratio == start.theirs.seconds / start.ours.seconds
+    assert 0.01 < start.memory < 100
+    assert start_line(start).startswith("start     tagger")
+
+
+def test_verdicts_know_which_way_is_better():
+    assert verdict("x", 1.0, 1.0, is_least=True).endswith("goal at least 1.00: reached")
+    assert verdict("x", 0.9, 1.0, is_least=True).endswith("missed")
+    assert verdict("x", 0.9, 1.0, is_least=False).endswith("goal at most 1.00: reached")
+    assert verdict("x", 1.1, 1.0, is_least=False).endswith("missed")
