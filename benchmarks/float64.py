@@ -1,8 +1,8 @@
 """`python -m benchmarks.float64 [NAME ...]`: how far are outputs from those of an evaluation in float64?
 
 Each architecture is turned into a model of f64 with the same weights, which is evaluated op by op on the
-host: no pass and no kernel is involved. Errors are the largest difference over the range of an output, the worst of
-all outputs; ours may be twice that of onnxruntime.
+host: no pass and no kernel is involved. Errors are the largest difference over the range of an output, the
+worst of all outputs; ours may be twice that of onnxruntime.
 """
 
 from __future__ import annotations
