@@ -43,7 +43,10 @@ class LayoutRule(ABC):
 
     @abstractmethod
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
-        """What the op would read and give; or why it cannot work channels-last. Changes nothing."""
+        """What the op would read and give; or why it cannot work channels-last. Changes nothing.
+
+        Of values that turn out to have no layout nothing is asked further, whatever the rule says.
+        """
 
     @abstractmethod
     def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:

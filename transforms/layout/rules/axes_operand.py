@@ -28,8 +28,6 @@ class SliceRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.SliceOp)
-        if layout_rank(op.data) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if is_none(op.axes) and any(dim < 0 for dim in shape_of(op.starts) or (-1,)):
             return Miss("how many axes are sliced is not known")
         if not is_none(op.axes) and known_array(op.axes) is None:
@@ -52,8 +50,6 @@ class PadRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.PadOp)
-        if layout_rank(op.data) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if not is_none(op.axes) and known_array(op.axes) is None:
             return Miss("the axes are not constant")
         return Follow((op.data,), (op.output,))
@@ -81,8 +77,6 @@ class ResizeRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.ResizeOp)
-        if layout_rank(op.X) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if str_attr(op, "coordinate_transformation_mode") == "tf_crop_and_resize":
             return Miss("it crops by a region that names all axes in their order")
         return Follow((op.X,), (op.Y,))

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import bool_attr, float_attr
 from onnxloom.transforms.dim_analysis.facts import element_type
-from onnxloom.transforms.layout.axes import last_type, layout_rank
+from onnxloom.transforms.layout.axes import last_type
 from onnxloom.transforms.layout.editor import LayoutEditor, known_array
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
 from onnxloom.transforms.miss import Miss
@@ -28,8 +28,6 @@ class BatchNormalizationRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.BatchNormalizationOp)
-        if layout_rank(op.X) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if bool_attr(op, "training_mode"):
             return Miss("in training mode the statistics are those of the batch")
         if any(result.first_use is not None for result in op.results[1:]):

@@ -9,7 +9,6 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.transforms.fusion.kinds.conv_channels_last import ConvChannelsLastFusion
 from onnxloom.transforms.fusion.spaces import shape_of
-from onnxloom.transforms.layout.axes import layout_rank
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.product_costs import convolution_saves
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
@@ -28,8 +27,6 @@ class ConvolutionRule(LayoutRule):
         problem = ConvChannelsLastFusion.unfit_product(op)
         if problem is not None:
             return problem
-        if layout_rank(op.X) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if any(dim < 0 for dim in shape_of(op.W) or ()):
             return Miss("the shape of a convolution's weights is not known")
         if is_triple(op, graph.block):

@@ -11,7 +11,6 @@ from onnxloom.dialects import onnx
 from onnxloom.transforms.layout.axes import last_type, layout_rank
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
-from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 
 
@@ -21,10 +20,8 @@ class GlobalPoolingRule(LayoutRule):
     ops: ClassVar[tuple[type[Operation], ...]] = (onnx.GlobalAveragePoolOp, onnx.GlobalMaxPoolOp)
     min_opset: ClassVar[int] = 18
 
-    def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
+    def follow(self, graph: GraphIndex, op: Operation) -> Follow:
         data, result = op.operands[0], op.results[0]
-        if layout_rank(data) is None or layout_rank(data) != layout_rank(result):
-            return Miss("the input or the result is no tensor of rank 3 to 5")
         return Follow((data,), (result,))
 
     def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:

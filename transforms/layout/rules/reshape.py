@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import bool_attr, int_attr
 from onnxloom.transforms.fusion.spaces import shape_of
-from onnxloom.transforms.layout.axes import last_type, layout_rank, to_last
+from onnxloom.transforms.layout.axes import last_type, to_last
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
 from onnxloom.transforms.miss import Miss
@@ -30,8 +30,6 @@ class MergedPlacesRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.ReshapeOp)
-        if layout_rank(op.data) is None or layout_rank(op.reshaped) is None:
-            return Miss("the input or the result is no tensor of rank 3 to 5")
         if not all(graph.same_dim(op.data, axis, op.reshaped, axis) for axis in (0, 1)):
             return Miss("images and channels do not stay what they are")
         if not _are_known(graph, op):
@@ -54,9 +52,7 @@ class SinglePlaceRule(LayoutRule):
     ops: ClassVar[tuple[type[Operation], ...]] = (onnx.ReshapeOp, onnx.FlattenOp)
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
-        shape = shape_of(op.operands[0])
-        if shape is None or layout_rank(op.operands[0]) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
+        shape = shape_of(op.operands[0]) or ()
         if any(dim != 1 for dim in shape[2:]):
             return Miss("images and channels do not stay what they are, and there is more than one place")
         if isinstance(op, onnx.FlattenOp) and int_attr(op, "axis") not in (0, 1, len(shape), 1 - len(shape)):

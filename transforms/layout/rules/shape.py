@@ -13,7 +13,6 @@ from onnxloom.dialects.onnx.access import int_attr, opt_int_attr
 from onnxloom.transforms.layout.axes import layout_rank, moved
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
-from onnxloom.transforms.miss import Miss
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 
 
@@ -22,10 +21,8 @@ class ShapeRule(LayoutRule):
 
     ops: ClassVar[tuple[type[Operation], ...]] = (onnx.ShapeOp,)
 
-    def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
+    def follow(self, graph: GraphIndex, op: Operation) -> Follow:
         assert isinstance(op, onnx.ShapeOp)
-        if layout_rank(op.data) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         return Follow((op.data,), ())
 
     def rewrite(self, editor: LayoutEditor, op: Operation, follow: Follow) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
-from onnxloom.transforms.layout.axes import layout_rank, makes_first, makes_last, moved, permutation
+from onnxloom.transforms.layout.axes import makes_first, makes_last, moved, permutation
 from onnxloom.transforms.layout.editor import LayoutEditor
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
 from onnxloom.transforms.miss import Miss
@@ -21,8 +21,6 @@ class TransposeRule(LayoutRule):
 
     def follow(self, graph: GraphIndex, op: Operation) -> Follow | Miss:
         assert isinstance(op, onnx.TransposeOp)
-        if layout_rank(op.data) is None:
-            return Miss("the input is no tensor of rank 3 to 5")
         if makes_last(op) or makes_first(op):
             return Miss("it converts between layouts")
         return Follow((op.data,), ())
