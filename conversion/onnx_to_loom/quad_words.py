@@ -30,6 +30,9 @@ from onnxloom.conversion.onnx_to_loom.pair_words import Array, Factor, wide, zer
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
+ROWS = 4096
+"""Rows of few bytes that one task makes words of."""
+
 FLIP = 128
 """Moves unsigned bytes to signed ones and back."""
 
@@ -230,6 +233,8 @@ def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[S
             *leading, _ = builder.dims(lhs.value)
             type_ = TensorType(i32, [*shape_of(lhs.value)[:-1], depth // 4])
             return builder.view(lhs.value, [*leading, builder.index(depth // 4)], type_), None
+    if not with_sums and 0 < shape_of(lhs.value)[-1] < 4:
+        return _single_words(builder, lhs), None
     *leading, depth = builder.dims(lhs.value)
     words = _quarter(builder, depth)
     dims = [[*leading, words], [*leading, builder.index(1)]][: 1 + with_sums]
@@ -262,6 +267,25 @@ def _left_quads(builder: KernelBuilder, lhs: Factor, with_sums: bool) -> tuple[S
     outs = [builder.empty(type_, each) for type_, each in zip(types, dims, strict=True)]
     results = builder.launch(k, [lhs.value], outs, [builder.multiply(leading), depth, words])
     return results[0], results[1] if with_sums else None
+
+
+def _single_words(builder: KernelBuilder, lhs: Factor) -> SSAValue:
+    """`[..., M, K]` of fewer than four bytes per row as `[..., M, 1]`, filled up with zeros."""
+    *leading, _ = builder.dims(lhs.value)
+    depth = shape_of(lhs.value)[-1]
+    dims = [*leading, builder.index(1)]
+    type_ = TensorType(i32, [_static(d) for d in dims])
+    k = builder.kernel("single_words", [lhs.value], [type_], 1)
+    s, (rows,), block = k.scalars, k.sizes, k.index(ROWS)
+    with k.tasks(s.emit(arith.CeilDivSIOp(rows, block))) as task:
+        first = k.mul(task, block)
+        with k.loop(s.minimum(rows, k.add(first, block)), start=first, parallel=True) as row:
+            at = k.mul(row, k.index(depth))
+            word = _byte(k, lhs, at)
+            for part in range(1, depth):
+                word = s.or_(word, _shifted(s, _byte(k, lhs, k.add(at, k.index(part))), part))
+            k.store(word, k.outs[0], row)
+    return builder.launch(k, [lhs.value], [builder.empty(type_, dims)], [builder.multiply(leading)])[0]
 
 
 def _byte(k: KernelBody, factor: Factor, at: Scalar) -> Scalar:
