@@ -15,6 +15,7 @@ import onnx
 import onnx.parser
 import pytest
 
+from onnxloom.lowering.compile import compile_model
 from onnxloom.tools.cli import commands, main
 
 MODEL = """
@@ -65,6 +66,30 @@ def test_run_computes_saves_and_reports(run: Callable[..., Any], model: Path, tm
     assert "onnx.elementwise: Add Relu" in out
     assert "1 x NonZero: there is no kernel for onnx.NonZero" in out
     assert "median of 2 more" in out
+
+
+@pytest.mark.parametrize("threads", ["0", "1", "3"])
+def test_run_takes_a_number_of_threads(
+    run: Callable[..., Any], model: Path, threads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    known = compile_model
+
+    def noted(source: Any, options: Any) -> Any:
+        seen.append(options.threads)
+        return known(source, options)
+
+    monkeypatch.setattr("onnxloom.lowering.compile.compile_model", noted)
+    assert run("run", model, "--threads", threads)[0] == 0
+    assert seen == [int(threads)]
+
+
+@pytest.mark.parametrize("threads", ["-1", "two", "1.5"])
+def test_other_numbers_of_threads_are_usage_errors(
+    run: Callable[..., Any], model: Path, threads: str
+) -> None:
+    code, _, err = run("run", model, "--threads", threads)
+    assert code == 2 and "no number of at least 0" in err
 
 
 def test_single_arrays_and_dims(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:

@@ -42,8 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_thread_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--threads", type=int, default=0, metavar="N", help="threads of a run (default 0: one per core)"
+        "--threads", type=_count, default=0, metavar="N", help="threads of a run (default 0: one per core)"
     )
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of at least 0")
+    return int(text)
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
