@@ -15,7 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects.onnx.annotations import is_kept
 from onnxloom.transforms.layout.axes import layout_rank, makes_first, makes_last
-from onnxloom.transforms.layout.costs import EPILOGUE, conversion_cost
+from onnxloom.transforms.layout.costs import FUSION_LOST, conversion_cost
 from onnxloom.transforms.layout.editor import known_array
 from onnxloom.transforms.layout.min_cut import NEVER, SINK, SOURCE, MinCut
 from onnxloom.transforms.layout.rule import Follow, LayoutRule
@@ -141,8 +141,8 @@ class _Network:
         readers = self._readers(value)
         if made_by is not None:
             maker = self.nodes[made_by.op]
-            if made_by.follow.saves > 0 and readers.nodes:
-                price += round(EPILOGUE)
+            if readers.nodes:
+                price += round(FUSION_LOST)
         else:
             maker = SINK if self._has_source(value) else SOURCE
         if len(readers.nodes) == 1 and not readers.reads_first and not readers.reads_last:

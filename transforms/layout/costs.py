@@ -28,8 +28,8 @@ LAUNCH: Final = 500.0
 VIEW: Final = 100.0
 """Nanoseconds that a conversion costs that moves nothing: the ops around it are not fused."""
 
-EPILOGUE: Final = 1000.0
-"""Nanoseconds that a convolution loses, besides the conversion, when what reads it cannot be its epilogue."""
+FUSION_LOST: Final = 1000.0
+"""Nanoseconds that a conversion costs besides, where what it stands between might be one kernel."""
 
 
 class _Usual(Mapping[Any, int]):

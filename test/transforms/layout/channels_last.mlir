@@ -10,15 +10,15 @@ func.func @chain(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
   onnx.Return %y : tensor<1x64x56x56xf32>
 }
 // CHECK-LABEL: @chain
-// CHECK:      %[[X:.*]] = "onnx.Transpose"(%x) <{perm = [0 : si64, 2 : si64, 3 : si64, 1 : si64]}>
-// CHECK-NEXT: %[[F:.*]] = "onnx.Transpose"(%[[X]]) <{perm = [0 : si64, 3 : si64, 1 : si64, 2 : si64]}>
+// CHECK:      %[[X:.*]] = "onnx.Transpose"(%x) <{perm = [0 : i64, 2 : i64, 3 : i64, 1 : i64]}>
+// CHECK-NEXT: %[[F:.*]] = "onnx.Transpose"(%[[X]]) <{perm = [0 : i64, 3 : i64, 1 : i64, 2 : i64]}>
 // CHECK-NEXT: %[[A:.*]] = "onnx.Conv"(%[[F]]
-// CHECK-NEXT: %[[L:.*]] = "onnx.Transpose"(%[[A]]) <{perm = [0 : si64, 2 : si64, 3 : si64, 1 : si64]}>
+// CHECK-NEXT: %[[L:.*]] = "onnx.Transpose"(%[[A]]) <{perm = [0 : i64, 2 : i64, 3 : i64, 1 : i64]}>
 // CHECK-NEXT: %[[R:.*]] = "onnx.Relu"(%[[L]]) : (tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32>
-// CHECK-NEXT: %[[G:.*]] = "onnx.Transpose"(%[[R]]) <{perm = [0 : si64, 3 : si64, 1 : si64, 2 : si64]}>
+// CHECK-NEXT: %[[G:.*]] = "onnx.Transpose"(%[[R]]) <{perm = [0 : i64, 3 : i64, 1 : i64, 2 : i64]}>
 // CHECK-NEXT: %[[B:.*]] = "onnx.Conv"(%[[G]]
-// CHECK-NEXT: %[[M:.*]] = "onnx.Transpose"(%[[B]]) <{perm = [0 : si64, 2 : si64, 3 : si64, 1 : si64]}>
-// CHECK-NEXT: %y = "onnx.Transpose"(%[[M]]) <{perm = [0 : si64, 3 : si64, 1 : si64, 2 : si64]}>
+// CHECK-NEXT: %[[M:.*]] = "onnx.Transpose"(%[[B]]) <{perm = [0 : i64, 2 : i64, 3 : i64, 1 : i64]}>
+// CHECK-NEXT: %y = "onnx.Transpose"(%[[M]]) <{perm = [0 : i64, 3 : i64, 1 : i64, 2 : i64]}>
 // CHECK-NEXT: onnx.Return %y
 
 // -----
