@@ -65,9 +65,11 @@ def prefers_winograd(builder: KernelBuilder, conv: Convolution) -> bool:
     rows, channels = shape_of(conv.weights)[:2]
     if min(rows, channels) < LEAST_CHANNELS:
         return False
-    dims = ranked(conv.result_type, "the result").get_shape()[:3]
-    tiles = [1 if d == DYNAMIC_INDEX else -(-d // TILE) for d in dims[1:]]
-    return DYNAMIC_INDEX in dims or dims[0] * math.prod(tiles) >= LEAST_TILES
+    images, *places = ranked(conv.result_type, "the result").get_shape()[:3]
+    if DYNAMIC_INDEX in places:
+        return True
+    # A number of images that is not known is 1 more often than not.
+    return max(images, 1) * math.prod(-(-d // TILE) for d in places) >= LEAST_TILES
 
 
 def build_winograd(builder: KernelBuilder, name: str, conv: Convolution) -> SSAValue:

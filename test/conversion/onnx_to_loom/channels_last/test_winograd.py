@@ -133,6 +133,16 @@ def test_other_convolutions_are_computed_directly(case: str) -> None:
     assert "winograd_points" not in kernels(with_weights(conv_text(x, w, y, attributes), inputs))
 
 
+@pytest.mark.parametrize(("size", "chosen"), [((8, 20), False), ((16, 16), True), (("?", 8), True)])
+def test_a_number_of_images_that_is_not_known_counts_as_one(
+    size: tuple[int | str, int | str], chosen: bool
+) -> None:
+    dims = ["?", *size, 16]
+    inputs = feeds([1, 1, 1, 16], 16, [1])
+    module = with_weights(conv_text(dims, [16, 16, 3, 3], dims, SAME), inputs)
+    assert ("winograd_points" in kernels(module)) == chosen
+
+
 def test_weights_that_are_computed_are_multiplied_directly() -> None:
     text = conv_text([1, 16, 16, 16], [16, 16, 3, 3], [1, 16, 16, 16], SAME)
     assert "winograd_points" not in kernels(parse_module(text))
