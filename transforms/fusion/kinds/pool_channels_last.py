@@ -43,7 +43,7 @@ class PoolChannelsLastFusion(FusionOpKindHelper):
         if not isinstance(before, onnx.TransposeOp):
             return Miss("the input of the pool is no Transpose from channels last")
         if after is None:
-            return Miss("the result of the pool is not read by one Transpose to channels last alone")
+            return Miss("the result of the pool is not read by one op alone")
         if only_reader(before.transposed) is not anchor:
             return Miss("the transposed input of the pool is read elsewhere")
         ops = (before, anchor, after)

@@ -40,7 +40,13 @@ DECLINES = {
     "no Transpose before": (FITS.replace('"onnx.Transpose"(%x)', '"onnx.Reshape"(%x)'), NO_INPUT),
     "another Transpose before": (SQUARE.replace(INWARDS, ints("perm", [0, 1, 3, 2])), NO_INPUT),
     "another Transpose after": (SQUARE.replace(OUTWARDS, ints("perm", [0, 3, 2, 1])), NO_RESULT),
-    "the result is read elsewhere": (read_twice("%1#0", POOLED), NO_RESULT),
+    "the result is read elsewhere": (
+        read_twice("%1#0", POOLED), "the result of the pool is not read by one op alone",
+    ),
+    "the result has no rank": (
+        FITS.replace(POOLED, "tensor<*xf32>"),
+        "the rank of the input or the result of the pool is not known",
+    ),
     "the input is read elsewhere": (
         read_twice("%0", INNER), "the transposed input of the pool is read elsewhere",
     ),
