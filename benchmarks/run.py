@@ -77,8 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 continue
             try:
                 figures = measure(subject, how, machine, options)
-            except OnnxloomError as error:
-                print(f"{subject.group:16} {subject.name:38} {error}", flush=True)
+            except Exception as error:  # whatever it is, the other models are measured, and it counts
+                reason = error if isinstance(error, OnnxloomError) else f"{type(error).__name__}: {error}"
+                print(f"{subject.group:16} {subject.name:38} {reason}", flush=True)
                 failed += 1
                 continue
             group = group_of(subject, figures)
