@@ -7,6 +7,7 @@ from layout_models import IMAGE, converted, inferred, model, run
 from xdsl.ir import Operation
 
 from onnxloom.dialects.onnx.entry_function import entry_function
+from onnxloom.dialects.onnx.text import parse_module
 from onnxloom.transforms.layout.rule import LayoutRule
 from onnxloom.transforms.layout.rules.channel_shuffle import ChannelShuffleRule
 from onnxloom.transforms.layout.rules.reshape import MergedPlacesRule, SinglePlaceRule
@@ -118,6 +119,15 @@ def test_dims_of_merged_places_are_known_but_one():
     assert reason(MergedPlacesRule(), reshape(image, "[0, 4, -1, 0]", "tensor<?x4x?x?xf32>")) == UNKNOWN
     empty = "tensor<2x4x0x5xf32>"
     assert reason(MergedPlacesRule(), reshape(empty, "[2, 4, 0]", "tensor<2x4x0xf32>")) == UNKNOWN
+
+
+def test_a_result_whose_rank_no_type_says():
+    module = parse_module(reshape(IMAGE, "[2, 4, 30]", "tensor<*xf32>"))
+    function = entry_function(module)
+    assert function is not None
+    op = next(op for op in function.body.block.ops if op.name == "onnx.Reshape")
+    found = MergedPlacesRule().follow(GraphIndex(function), op)
+    assert isinstance(found, Miss) and found.reason == UNKNOWN
 
 
 def test_what_the_shape_computed_at_run_time_leaves_open_is_not_known():

@@ -72,8 +72,11 @@ def _are_known(graph: GraphIndex, op: onnx.ReshapeOp) -> bool:
 
     Where it is not the model that does so, an empty tensor may have a shape that -1 cannot stand for.
     """
-    unknown = sum(dim < 0 for dim in _dims(op.reshaped)[1:])
-    return 0 not in _dims(op.reshaped)[1:] and unknown <= graph.is_constant(op.shape)
+    shape = shape_of(op.reshaped)
+    if shape is None:
+        return False
+    unknown = sum(dim < 0 for dim in shape[1:])
+    return 0 not in shape[1:] and unknown <= graph.is_constant(op.shape)
 
 
 def _dims(value: SSAValue) -> tuple[int, ...]:
