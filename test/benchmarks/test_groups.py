@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -90,6 +91,27 @@ def test_run_prints_figures_and_verdicts(
     (ratio,) = json.loads(figures.read_text())["ratios"]
     assert ratio["group"] == "softmax"
     assert drawing.read_text().startswith("<svg")
+
+
+def test_a_model_that_fails_is_said_and_counts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    named = {name: lambda: cases.softmax(6) for name in ("first", "second")}
+    monkeypatch.setattr(groups, "_CASES", {"softmax": named})
+    whole = run.measure
+    calls: list[Any] = []
+
+    def fails_once(*args: Any) -> Any:
+        calls.append(args)
+        if len(calls) == 1:
+            raise RuntimeError("broken")
+        return whole(*args)
+
+    monkeypatch.setattr(run, "measure", fails_once)
+    assert run.main(["softmax", "--rounds", "1", "--seconds", "0.0001"]) == 1
+    out = capsys.readouterr().out
+    assert "RuntimeError: broken" in out
+    assert out.count("softmax 1x12x6x6") == 2
 
 
 def test_unknown_group_is_said(capsys: pytest.CaptureFixture[str]):
