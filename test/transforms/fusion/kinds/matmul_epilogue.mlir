@@ -230,3 +230,64 @@ func.func @no_tile(%x: tensor<8xf32>, %w: tensor<8x8xf32>, %i: tensor<4x8xi32>, 
 }
 // CHECK-LABEL: @no_tile
 // CHECK-NOT: onnx.FusedOp
+
+// -----
+
+// Positive: rows and columns of the right factor are swapped by the product itself.
+func.func @transposed(%q: tensor<2x3x8xf32>, %k: tensor<2x?x8xf32>, %c: tensor<1xf32>) -> tensor<2x3x?xf32> {
+  %0 = "onnx.Transpose"(%k) {perm = [0 : si64, 2 : si64, 1 : si64]} : (tensor<2x?x8xf32>) -> tensor<2x8x?xf32>
+  %1 = "onnx.MatMul"(%q, %0) : (tensor<2x3x8xf32>, tensor<2x8x?xf32>) -> tensor<2x3x?xf32>
+  %2 = "onnx.Mul"(%1, %c) : (tensor<2x3x?xf32>, tensor<1xf32>) -> tensor<2x3x?xf32>
+  onnx.Return %2 : tensor<2x3x?xf32>
+}
+// CHECK-LABEL: @transposed
+// CHECK-NEXT: "onnx.FusedOp"(%k, %q, %c) <{kind = "onnx.matmul_epilogue"}>
+// CHECK: "onnx.Transpose"
+// CHECK-NEXT: "onnx.MatMul"
+// CHECK-NEXT: "onnx.Mul"
+// CHECK-NEXT: "onnx.Yield"
+
+// -----
+
+// Positive: without an epilogue, and with the permutation that swaps the axes of a matrix if none is given.
+func.func @transposed_alone(%x: tensor<3x8xf32>, %y: tensor<5x8xf32>) -> tensor<3x5xf32> {
+  %0 = "onnx.Transpose"(%y) : (tensor<5x8xf32>) -> tensor<8x5xf32>
+  %1 = "onnx.MatMul"(%x, %0) : (tensor<3x8xf32>, tensor<8x5xf32>) -> tensor<3x5xf32>
+  onnx.Return %1 : tensor<3x5xf32>
+}
+// CHECK-LABEL: @transposed_alone
+// CHECK-NEXT: "onnx.FusedOp"(%y, %x) <{kind = "onnx.matmul_epilogue"}>
+
+// -----
+
+// Negative: another reader of the transposed factor, another permutation, both factors.
+func.func @transposed_for_others(%x: tensor<8x8xf32>, %y: tensor<8x8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8x8xf32>, tensor<8x8xf32>) {
+  %0 = "onnx.Transpose"(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = "onnx.MatMul"(%x, %0) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = "onnx.Transpose"(%y) : (tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %3 = "onnx.MatMul"(%x, %2) : (tensor<8x8xf32>, tensor<8x8x8xf32>) -> tensor<8x8x8xf32>
+  %4 = "onnx.Transpose"(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %5 = "onnx.MatMul"(%4, %4) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  onnx.Return %0, %1, %3, %5 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8x8xf32>, tensor<8x8xf32>
+}
+// CHECK-LABEL: @transposed_for_others
+// CHECK-NOT: onnx.FusedOp
+// CHECK: onnx.Return
+
+// -----
+
+// A Transpose in front of a branch stays there; the product inside takes what follows it.
+func.func @transposed_outside(%x: tensor<8x8xf32>, %c: tensor<i1>) -> tensor<8x8xf32> {
+  %0 = "onnx.Transpose"(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = "onnx.If"(%c) ({
+    %2 = "onnx.MatMul"(%x, %0) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    %3 = "onnx.Relu"(%2) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    "onnx.Yield"(%3) : (tensor<8x8xf32>) -> ()
+  }, {
+    "onnx.Yield"(%x) : (tensor<8x8xf32>) -> ()
+  }) : (tensor<i1>) -> tensor<8x8xf32>
+  onnx.Return %1 : tensor<8x8xf32>
+}
+// CHECK-LABEL: @transposed_outside
+// CHECK-NEXT: %[[t:.*]] = "onnx.Transpose"(%x)
+// CHECK: "onnx.FusedOp"(%x, %[[t]]) <{kind = "onnx.matmul_epilogue"}>

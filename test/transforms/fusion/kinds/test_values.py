@@ -223,6 +223,24 @@ func.func @f(%x: tensor<{left}xf32>, %w: tensor<{right}xf32>, %c: tensor<16xf32>
     check_matmul(module, [normal(s, "f32", i) for i, s in enumerate(shapes)])
 
 
+@pytest.mark.parametrize("element, tolerance", [("f32", 1e-5), ("f64", 1e-12), ("f16", 5e-3)])
+@pytest.mark.parametrize("tail", [True, False])
+@pytest.mark.parametrize("rows", [1, 3, 70])
+def test_a_transposed_factor_is_read_as_it_is(rows: int, tail: bool, element: str, tolerance: float):
+    left, right, out = (f"tensor<{s}x{element}>" for s in (f"2x{rows}x8", "1x?x8", f"2x{rows}x?"))
+    swapped = f"tensor<1x8x?x{element}>"
+    more = f'%r = "onnx.Relu"(%1) : ({out}) -> {out}' if tail else ""
+    module = parse_module(f"""
+func.func @f(%x: {left}, %y: {right}) -> {out} {{
+  %0 = "onnx.Transpose"(%y) {{perm = [0 : si64, 2 : si64, 1 : si64]}} : ({right}) -> {swapped}
+  %1 = "onnx.MatMul"(%x, %0) : ({left}, {swapped}) -> {out}
+  {more}
+  onnx.Return {"%r" if tail else "%1"} : {out}
+}}""")
+    for columns in (0, 1, 5, 100):
+        check_matmul(module, [normal((2, rows, 8), element), normal((1, columns, 8), element, 1)], tolerance)
+
+
 def test_matmul_epilogue_keeps_nan_and_infinities():
     module = gelu("f32", "4x8", "8x16", "16", "4x16")
     x, w, b = normal((4, 8)), normal((8, 16), "f32", 1), normal((16,), "f32", 2)
