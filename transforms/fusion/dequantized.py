@@ -122,6 +122,8 @@ def _unfit_form(product: Operation) -> Miss | None:
             return Miss("a Gemm with transA has no integer kernel")
         if float_attr(product, "alpha") != 1.0 or float_attr(product, "beta") != 1.0:
             return Miss("a Gemm with alpha or beta has no integer kernel")
+        if any(len(shape_of(bias) or ()) > 1 for bias in product.operands[2:]):
+            return Miss("the bias of a Gemm is no vector")
     if any(shape_of(factor) is None for factor in (*product.operands[:2], product.results[0])):
         return Miss(f"{product.name} of a tensor of unknown rank")
     if isinstance(product, onnx.MatMulOp) and any(len(shape_of(f) or ()) < 2 for f in product.operands):

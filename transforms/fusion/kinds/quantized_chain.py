@@ -56,9 +56,6 @@ class QuantizedChainFusion(EpilogueFusion):
             problem = MatMulEpilogueFusion.unfit_product(op)
         if problem is not None:
             return problem
-        bias = op.operands[2:]
-        if bias and isinstance(op, onnx.GemmOp) and len(shape_of(bias[0]) or ()) > 1:
-            return Miss("the bias of a Gemm is no vector")
         factors = dequantized_factors(op)
         return factors if isinstance(factors, Miss) else None
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TensorType, UnrankedTensorType
 from xdsl.ir import Attribute, Operation
 
 from onnxloom.dialects import onnx
-from onnxloom.dialects.onnx.access import int_attr, is_none
+from onnxloom.dialects.onnx.access import int_attr, ints_attr, is_none
 from onnxloom.transforms.patterns.quantization.parameters import is_one_positive_scale
 from onnxloom.transforms.rewriting.graph_index import GraphIndex
 from onnxloom.transforms.rewriting.pattern import (
@@ -51,6 +51,8 @@ class DequantizeMovementPattern(PatternOptimization):
             return no_match(op, "the input is constant")
         if isinstance(op, onnx.MaxPoolOp) and graph.dtype(source.x) not in ("int8", "uint8"):
             return no_match(op, "there is no MaxPool of these integers")
+        if isinstance(op, onnx.MaxPoolOp) and set(ints_attr(op, "dilations") or ()) - {1}:
+            return no_match(op, "a window may lie beside the image as a whole, whose maximum is no integer")
         return MatchResult((op,), reads=(source,))
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:

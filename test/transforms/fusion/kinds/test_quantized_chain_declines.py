@@ -279,5 +279,7 @@ def test_which_constants_stay_integers() -> None:
     moved = "%4 = Reshape %0 %shape : tensor<4x8xf32>", "%y = MatMul %4 %1 : tensor<4x16xf32>"
     assert held("%shape = dense<[4, 8]> : tensor<2xi64>", LEFT, RIGHT, *moved)
     assert not held(RIGHT, "%y = MatMul %f %1 : tensor<4x16xf32>"), "the other factor is one of floats"
+    matrix = "%c = dense<1.0> : tensor<1x16xf32>", "%y = Gemm %0 %1 %c : tensor<4x16xf32>"
+    assert not held(LEFT, RIGHT, *matrix), "the product is none of this kind"
     assert not held(RIGHT, "%y = Relu %1 : tensor<8x16xf32>"), "nothing multiplies it"
     assert not held(RIGHT, "%y = Identity %f : tensor<4x8xf32>"), "nothing reads it"
