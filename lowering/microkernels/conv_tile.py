@@ -198,8 +198,11 @@ def emit_llvm(
 
 
 def heights(rows: int) -> list[int]:
-    """Row counts tiles are made for: powers of two, the largest and the one before it."""
-    powers = {1 << i for i in range(rows.bit_length()) if 1 << i < rows}
+    """Row counts tiles are made for: powers of four, the largest and the one before it.
+
+    Each is a function for each number of vectors and each finish, which takes a while to compile.
+    """
+    powers = {4**i for i in range(rows.bit_length()) if 4**i < rows}
     return sorted({*powers, max(rows - 1, 1), rows})
 
 
