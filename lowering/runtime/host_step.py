@@ -25,25 +25,29 @@ class HostRunner:
         Raises:
             ModelError: the op cannot be evaluated on these inputs.
         """
+        prepared = [self._prepared.get(id(node)) or self._prepare(node) for node in step.nodes]
+        is_plain = all(entry[2] for entry in prepared)
         values: dict[str, Any] = {"": None}
-        values.update(zip(step.arg_names, (_guarded(a) for a in args), strict=True))
-        values.update((name, self._constants.values[number]) for name, number in step.constants)
-        for node in step.nodes:
-            self._run_node(node, values, step)
+        for name, value in zip(step.arg_names, args, strict=True):
+            values[name] = value if is_plain else _guarded(value)
+        for name, number in step.constants:
+            values[name] = self._constants.values[number]
+        for _, evaluator, plain in prepared:
+            self._run_node(evaluator, plain, values, step)
         dtypes = step.dtypes or ("",) * len(step.result_names)
         return [
             _fit(values[name], dtype, args, step)
             for name, dtype in zip(step.result_names, dtypes, strict=True)
         ]
 
-    def _run_node(self, node: HostNode, values: dict[str, Any], step: HostStep) -> None:
-        prepared = self._prepared.get(id(node))
-        if prepared is None:
-            from onnxloom.lowering.runtime.host_ops import is_plain, prepare
+    def _prepare(self, node: HostNode) -> tuple[HostNode, Any, bool]:
+        from onnxloom.lowering.runtime.host_ops import is_plain, prepare
 
-            prepared = (node, prepare(node), is_plain(node.domain, node.op))
-            self._prepared[id(node)] = prepared
-        _, evaluator, plain = prepared
+        prepared = (node, prepare(node), is_plain(node.domain, node.op))
+        self._prepared[id(node)] = prepared
+        return prepared
+
+    def _run_node(self, evaluator: Any, plain: bool, values: dict[str, Any], step: HostStep) -> None:
         try:
             if plain:  # preparing numpy and the warnings takes longer than many an op
                 evaluator(values)
