@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("share_all")
 
 
 def _model(
-    nodes: list[onnx.NodeProto], inputs: dict[str, tuple[int, list[Any]]], result: int
+    nodes: list[onnx.NodeProto], inputs: Mapping[str, tuple[int, list[Any]]], result: int
 ) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from onnxloom.lowering.runtime.threads import VARIABLE, thread_count, usable_cor
 
 
 @pytest.fixture
-def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """Eight processors, two to a core, no limits; files of the kernel lie in the folder."""
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(8)), raising=False)  # pyright: ignore
@@ -22,7 +23,7 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     threads._core_of.cache_clear()  # pyright: ignore[reportPrivateUsage]
     for cpu in range(8):
         _write(tmp_path / f"cpu{cpu}/topology/thread_siblings_list", f"{cpu % 4},{cpu % 4 + 4}\n")
-    yield tmp_path  # pyright: ignore[reportReturnType]
+    yield tmp_path
     threads._core_of.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
