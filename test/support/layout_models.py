@@ -56,7 +56,7 @@ def converted(text: str, tolerance: Tolerance = EXACT, feeds: Feeds | None = Non
     """The text after the pass; the values are the same, a second run changes nothing."""
     module = assert_preserves_numerics(inferred(text), feeds, run, tolerance)
     before = str(module)
-    run(module)
+    assert not run(module).converted, "a second run does something"
     assert str(module) == before, "a second run changes something"
     return module
 

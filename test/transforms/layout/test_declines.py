@@ -200,3 +200,14 @@ def test_a_result_whose_rank_no_type_says():
     assert [miss.reason for _, miss in report.declined] == [
         "the rank of what it reads or gives is not known to be 3 to 5"
     ]
+
+
+def test_weights_of_unknown_shape():
+    weights = "tensor<?x4x1x1xf32>"
+    text = f"""
+func.func @main(%x: {IMAGE}, %w: {weights}) -> tensor<2x?x6x5xf32> {{
+  %none = "onnx.NoValue"() {{value}} : () -> none
+  %y = "onnx.Conv"(%x, %w, %none) : ({IMAGE}, {weights}, none) -> tensor<2x?x6x5xf32>
+  onnx.Return %y : tensor<2x?x6x5xf32>
+}}"""
+    assert declined(text) == ["the shape of a convolution's weights is not known"]
