@@ -35,9 +35,6 @@ MAX_TAPS: Final = 49
 MAX_WEIGHTS: Final = 300_000
 """Bytes of weights that are read again for each strip and must leave room in the cache."""
 
-MAX_DEPTH: Final = 256
-"""Input channels of a pointwise convolution: its sums are added in one go, and longer ones lose digits."""
-
 
 class Role(Enum):
     """What a link is."""
@@ -56,12 +53,15 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
     least_bytes: ClassVar[int]
     """Of what lies between the links, from which on one kernel is faster; `benchmarks/architectures`."""
 
+    max_depth: ClassVar[int] = 256
+    """Input channels of a pointwise convolution: its sums are added in one go; longer ones lose digits."""
+
     op_counts: tuple[int, ...]
     """Ops per link."""
 
     @classmethod
     def detect_if_beneficial(cls, dims: DimAnalysis, anchor: Operation) -> Match[Self] | Miss:
-        links = _links(cls.roles, dims, anchor)
+        links = _links(cls, dims, anchor)
         if isinstance(links, Miss):
             return links
         ops = [op for link in links for op in link.ops]
@@ -82,7 +82,7 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
         conditions = self._conditions_of(links, body)
         for link, role, count in zip(links, self.roles, self.op_counts, strict=True):
             kind = ConvChannelsLastFusion(count, dim_conditions=conditions)
-            problem = kind.verify(link) or _unfit(_conv(link), role)
+            problem = kind.verify(link) or _unfit(_conv(link), role, self.max_depth)
             if problem is not None:
                 return problem
         for link, following in zip(links, links[1:], strict=False):
@@ -121,14 +121,14 @@ class BottleneckFusion(FusionOpKindHelper, abstract=True):
 
 
 def _links(
-    roles: Sequence[Role], dims: DimAnalysis, anchor: Operation
+    kind: type[BottleneckFusion], dims: DimAnalysis, anchor: Operation
 ) -> list[Match[ConvChannelsLastFusion]] | Miss:
     links: list[Match[ConvChannelsLastFusion]] = []
     conv: Operation | None = anchor
-    for role in roles:
+    for role in kind.roles:
         if not isinstance(conv, onnx.ConvOp):
             return Miss(f"no {role.value} convolution follows")
-        problem = _unfit(conv, role)
+        problem = _unfit(conv, role, kind.max_depth)
         if problem is not None:
             return problem
         link = ConvChannelsLastFusion.detect_if_beneficial(dims, conv)
@@ -161,7 +161,7 @@ def _conv(link: Match[ConvChannelsLastFusion] | Body) -> Operation:
     return link.ops[1]
 
 
-def _unfit(conv: Operation, role: Role) -> Miss | None:
+def _unfit(conv: Operation, role: Role, max_depth: int) -> Miss | None:
     """Why a convolution cannot be a link."""
     image, weights, result = (shape_of(v) for v in (*conv.operands[:2], conv.results[0]))
     if image is None or weights is None or result is None or not len(image) == len(weights) == 4:
@@ -172,13 +172,15 @@ def _unfit(conv: Operation, role: Role) -> Miss | None:
         return Miss(f"a chain of convolutions of {element_of(conv.operands[0])} has no kernel")
     if not isinstance(conv.operands[1].owner, onnx.ConstantOp):
         return Miss("the weights of a convolution are not constant")
-    return _unfit_pointwise(conv, weights) if role is Role.POINTWISE else _unfit_depthwise(conv, weights)
+    if role is Role.DEPTHWISE:
+        return _unfit_depthwise(conv, weights)
+    return _unfit_pointwise(conv, weights, max_depth)
 
 
-def _unfit_pointwise(conv: Operation, weights: Sequence[int]) -> Miss | None:
+def _unfit_pointwise(conv: Operation, weights: Sequence[int], max_depth: int) -> Miss | None:
     if math.prod(weights[2:]) != 1 or int_attr(conv, "group") != 1:
         return Miss("a convolution of the chain is not pointwise")
-    if weights[1] > MAX_DEPTH:
+    if weights[1] > max_depth:
         return Miss(f"a pointwise convolution of {weights[1]} channels is too deep for a chain")
     if {*(ints_attr(conv, "strides") or ())} - {1} or any(ints_attr(conv, "pads") or ()):
         return Miss("a pointwise convolution of the chain has strides or pads")

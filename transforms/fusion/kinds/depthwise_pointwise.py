@@ -19,3 +19,5 @@ class DepthwisePointwiseFusion(BottleneckFusion):
     benefit: ClassVar[int] = 125
     roles: ClassVar[tuple[Role, ...]] = (Role.DEPTHWISE, Role.POINTWISE)
     least_bytes: ClassVar[int] = 1_000_000
+    max_depth: ClassVar[int] = 96
+    """Deeper products take longer than what is saved on the way; measured on images of 56 to 112 lines."""

@@ -120,6 +120,13 @@ def test_why_convolutions_are_no_chain(case: str) -> None:
     assert detected(InvertedBottleneckFusion, chain, "Conv") == reason
 
 
+def test_a_deep_projection_alone_is_not_worth_it() -> None:
+    slide = Link([97, 1, 3, 3], [1, 9, 9, 97], SAME.replace("group = 8", "group = 97"))
+    chain = text(slide, Link([4, 97, 1, 1], [1, 9, 9, 4]), x=[1, 9, 9, 97])
+    reason = "a pointwise convolution of 97 channels is too deep for a chain"
+    assert detected(DepthwisePointwiseFusion, chain, "Conv") == reason
+
+
 def test_images_of_one_dim_are_no_chain() -> None:
     one = FITS.replace("1x9x9x8", "1x9x8").replace("1x9x9x4", "1x9x4").replace("1x4x9x9", "1x4x9")
     one = one.replace("1x8x9x9", "1x8x9").replace("x1x1xf32", "x1xf32").replace("x1x3x3xf32", "x1x3xf32")
