@@ -100,7 +100,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks.run $(GROUPS) --threads $(THREADS) --models $(MODELS) \
 	  --json build/bench.json --picture build/bench.svg
 	$(BIN)/python -m benchmarks.float64
-	$(BIN)/python -m benchmarks.processes $(MODELS)
+	$(BIN)/python -m benchmarks.process_costs $(MODELS)
 
 lit: $(READY)
 	$(BIN)/lit -q test

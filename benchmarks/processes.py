@@ -1,188 +1,141 @@
-"""`python -m benchmarks.processes [FOLDER]`: what a process costs, each figure from processes of its own.
+"""What does a process cost that loads a model and runs it once? CPU time from its start, and peak memory.
 
-- cold compile: CPU time from the first import to a model compiled without any cache;
-- start: CPU time of a process that loads a model, runs it once and ends: onnxruntime from the ONNX file,
-  onnxloom from what `onnxloom compile` wrote, in turns; the ratio is onnxruntime's time / ours;
-- memory: the most that such a process had resident, ours / onnxruntime's.
-
-The models are the built-in ResNet-50 and BERT-base, and those of FOLDER under 5 MB (as `make models` fetches
-them).
+Each figure is that of a process of its own; the contestants take turns. onnxruntime reads the ONNX file,
+onnxloom the file that `onnxloom compile` makes of it. Linux only.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import pathlib
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-from benchmarks.architectures.files import write_model
-from onnxloom.tools.benchmarking.figures_table import geometric_mean
+import numpy as np
 
-LARGE: Final = ("resnet50", "bert_base")
-SMALL_BYTES: Final = 5 << 20
-ROUNDS: Final = 5
-
-COMPILE_SECONDS: Final = 4.0
-START_LARGE: Final = 1.0
-START_SMALL: Final = 0.77
-MEMORY: Final = 1.0
+from benchmarks.groups import Subject, subjects
+from onnxloom.lowering.compile import CompileOptions, compile_model
 
 _END: Final = """
-import json, time
+import json, re, time
 seconds = time.process_time()
-try:  # what getrusage says began with the parent
-    with open("/proc/self/status") as status:
-        most = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-except OSError:
-    import resource
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": seconds, "bytes": most * 1024}))
+peak = int(re.search(r"VmHWM:\\s*(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+print(json.dumps([seconds, peak]))
 """
-
-_COMPILE: Final = """
-import sys
-from onnxloom.lowering.compile import CompileOptions, compile_model
-compile_model(sys.argv[1], CompileOptions(cache=False))
-"""
-
-_FEEDS: Final = """
+"""Not `getrusage`: its peak is at least that of the process that started this one."""
+_START: Final = """
 import sys
 import numpy as np
-with np.load(sys.argv[2]) as loaded:
-    feeds = dict(loaded)
+feeds = dict(np.load(sys.argv[2]))
 """
-
-_OURS: Final = """
-import onnxloom
-model = onnxloom.load(sys.argv[1], threads=1)
-model.run(feeds)
-"""
-
-_THEIRS: Final = """
+_SCRIPTS: Final = {
+    "ort": _START + """
 import onnxruntime
+onnxruntime.set_default_logger_severity(3)
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
-options.log_severity_level = 3
-session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-session.run(None, feeds)
-"""
+onnxruntime.InferenceSession(sys.argv[1], options).run(None, feeds)
+""" + _END,
+    "ours": _START + """
+import onnxloom
+onnxloom.load(sys.argv[1], threads=1).run(feeds)
+""" + _END,
+}  # fmt: skip
+
+SMALL: Final = ("dtln_1", "magika_v1", "oww_embedding", "silero_vad_v6", "swift_f0")
+"""Fetched models under 5 MB."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one process, its start included."""
+    """One process: seconds of CPU time until the first outputs are there, and bytes of peak memory."""
 
     seconds: float
-    """CPU time."""
-    bytes: int
-    """Most that was resident."""
+    peak: float
 
 
 @dataclass(frozen=True)
-class Start:
-    """What loading and running a model once costs both."""
+class Comparison:
+    """Costs of both contestants, round by round."""
 
     name: str
-    ours: Cost
-    theirs: Cost
-    ratio: float
-    """Median of the ratios of CPU times, onnxruntime's / ours."""
+    theirs: Sequence[Cost]
+    ours: Sequence[Cost]
 
-    @property
-    def memory(self) -> float:
-        return self.ours.bytes / self.theirs.bytes
+    def ratio(self, what: str) -> float:
+        """The median over rounds of theirs / ours."""
+        pairs = zip(self.theirs, self.ours, strict=True)
+        return statistics.median(getattr(a, what) / getattr(b, what) for a, b in pairs)
 
-
-def run_process(code: str, *args: str) -> Cost:
-    """Runs `code` in a process of its own."""
-    command = [sys.executable, "-c", code + _END, *args]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+    def median(self, who: str, what: str) -> float:
+        return statistics.median(getattr(cost, what) for cost in getattr(self, who))
 
 
-def compile_cost(path: str) -> Cost:
-    """Of compiling with nothing cached."""
-    return run_process(_COMPILE, path)
+def comparisons(args: argparse.Namespace) -> Iterator[Comparison]:
+    """One comparison per model of the command line."""
+    for subject in _wanted(args):
+        with tempfile.TemporaryDirectory() as folder:
+            yield compare(subject, Path(folder), args.rounds)
 
 
-def start_cost(name: str, path: str, inputs: str, folder: pathlib.Path, rounds: int = ROUNDS) -> Start:
-    """Of loading and running once, in turns."""
-    compiled = str(folder / "model.loom")
-    command = [sys.executable, "-W", "ignore", "-m", "onnxloom.tools.cli", "compile", path, "-o", compiled]
-    subprocess.run(command, capture_output=True, check=True)
-    run_process(_FEEDS + _OURS, compiled, inputs)  # files in the page cache, as those of the peer
-    run_process(_FEEDS + _THEIRS, path, inputs)
-    pairs = [
-        (run_process(_FEEDS + _OURS, compiled, inputs), run_process(_FEEDS + _THEIRS, path, inputs))
-        for _ in range(rounds)
-    ]
-    ratio = statistics.median(theirs.seconds / ours.seconds for ours, theirs in pairs)
-    return Start(name, _median([ours for ours, _ in pairs]), _median([theirs for _, theirs in pairs]), ratio)
-
-
-def _median(costs: Sequence[Cost]) -> Cost:
-    seconds = statistics.median(cost.seconds for cost in costs)
-    return Cost(seconds, int(statistics.median(cost.bytes for cost in costs)))
-
-
-def small_models(models: pathlib.Path) -> Iterator[tuple[str, str, str]]:
-    """Name, model and inputs of each fetched model under 5 MB."""
-    for path in sorted(models.glob("*/model.onnx")):
-        if path.stat().st_size < SMALL_BYTES and (path.parent / "inputs.npz").is_file():
-            yield path.parent.name, str(path), str(path.parent / "inputs.npz")
-
-
-def start_line(start: Start) -> str:
-    return (
-        f"start     {start.name:40} onnxruntime {start.theirs.seconds:6.3f} s  ours {start.ours.seconds:6.3f}"
-        f"  ratio {start.ratio:5.2f}  memory {start.ours.bytes / 1e6:7.1f} MB of"
-        f" {start.theirs.bytes / 1e6:7.1f}: {start.memory:4.2f}"
+def parse(description: str | None) -> argparse.Namespace:
+    """The command line of both programs."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "names", nargs="*", metavar="MODEL", default=["resnet50", "bert_base", *SMALL],
+        help="architectures and fetched models (default: resnet50 bert_base and five small ones)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--models", dest="folder", type=Path, default=Path(".models"), help="where fetched models are"
     )
+    parser.add_argument("--rounds", type=int, default=7)
+    return parser.parse_args()
 
 
-def verdict(title: str, value: float, goal: float, is_least: bool) -> str:
-    reached = value >= goal if is_least else value <= goal
-    bound = "at least" if is_least else "at most"
-    return f"{title}: {value:.2f}, goal {bound} {goal:.2f}: {'reached' if reached else 'missed'}"
+def _wanted(args: argparse.Namespace) -> Iterator[Subject]:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.names:
+            inputs = args.folder / name / "inputs.npz"
+            if inputs.is_file():
+                path = args.folder / name / "model.onnx"
+                with np.load(inputs) as loaded:
+                    yield Subject("fetched", name, path, dict(loaded))
+            elif name in SMALL:
+                print(f"{name}: not in {args.folder} (make models fetches it)", file=sys.stderr)
+            else:
+                yield from subjects([name], Path(folder), args.folder)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Prints the figures, then what they are to be."""
-    models = pathlib.Path(argv[0] if argv else ".models")
-    verdicts: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="onnxloom-bench-") as temporary:
-        folder = pathlib.Path(temporary)
-        for name in LARGE:
-            path, inputs = str(folder / "model.onnx"), str(folder / "inputs.npz")
-            write_model(name, path, inputs)
-            seconds = compile_cost(path).seconds
-            print(f"compile   {name:40} {seconds:6.2f} s", flush=True)
-            start = start_cost(name, path, inputs, folder)
-            print(start_line(start), flush=True)
-            verdicts += [
-                verdict(f"cold compile of {name} (s)", seconds, COMPILE_SECONDS, is_least=False),
-                verdict(f"start of {name}", start.ratio, START_LARGE, is_least=True),
-                verdict(f"memory of {name}", start.memory, MEMORY, is_least=False),
-            ]
-        starts: list[Start] = []
-        for small in small_models(models):
-            starts.append(start_cost(*small, folder, rounds=3))
-            print(start_line(starts[-1]), flush=True)
-    if starts:
-        mean = geometric_mean([start.ratio for start in starts])
-        verdicts.append(
-            verdict(f"start of {len(starts)} models under 5 MB", mean, START_SMALL, is_least=True)
-        )
-    for line in verdicts:
-        print(line)
-    return 0
+def compare(subject: Subject, folder: Path, rounds: int) -> Comparison:
+    """Compiles a model, then starts processes in turns."""
+    compiled, inputs = folder / "model.loom", folder / "inputs.npz"
+    np.savez(inputs, **subject.feeds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = compile_model(str(subject.path), CompileOptions(cache=False))
+        model.run(subject.feeds)
+    model.save(compiled)
+    del model
+    files = {"ort": subject.path, "ours": compiled}
+    for who, file in files.items():
+        _cost(who, file, inputs)  # its modules are compiled, its files in memory
+    costs: dict[str, list[Cost]] = {who: [] for who in files}
+    for _ in range(rounds):
+        for who, file in files.items():
+            costs[who].append(_cost(who, file, inputs))
+    return Comparison(subject.name, costs["ort"], costs["ours"])
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def _cost(who: str, file: Path, inputs: Path) -> Cost:
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-W", "ignore", "-c", _SCRIPTS[who], str(file), str(inputs)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=environment)
+    return Cost(*json.loads(said.stdout.splitlines()[-1]))

@@ -9,7 +9,7 @@ import onnx
 
 from benchmarks.architectures import builder, tiny_sizes
 from benchmarks.architectures.feeds import feeds_of
-from benchmarks.processes import run_process, small_models, start_cost, start_line, verdict
+from benchmarks.process_costs import run_process, small_models, start_cost, start_line, verdict
 
 
 def test_memory_is_that_of_the_process_not_of_its_parent():
