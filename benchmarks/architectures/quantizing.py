@@ -8,19 +8,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import onnx
-from onnxruntime.quantization import (
-    CalibrationDataReader,
-    QuantFormat,
-    QuantType,
-    quantize_dynamic,
-    quantize_static,
-)
-from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from benchmarks.architectures.feeds import feeds_of
 
@@ -35,33 +28,41 @@ class Form(Enum):
     DYNAMIC = "DynamicQuantizeLinear, then MatMulInteger"
 
 
-class _Feeds(CalibrationDataReader):
-    """Feeds of consecutive seeds."""
+class _Feeds:
+    """Feeds of consecutive seeds, as the quantizer reads them."""
 
     def __init__(self, model: onnx.ModelProto):
         self.feeds = iter([feeds_of(model, seed=seed) for seed in range(CALIBRATION_RUNS)])
 
-    def get_next(self) -> Mapping[str, np.ndarray[Any, Any]] | None:  # pyright: ignore
+    def get_next(self) -> Mapping[str, np.ndarray[Any, Any]] | None:
+        """The next ones, None behind the last."""
         return next(self.feeds, None)
 
 
 def quantized(model: onnx.ModelProto, form: Form) -> onnx.ModelProto:
     """The model with its products, convolutions and what lies between them on 8 bits."""
+    # Without type stubs.
+    quantization: Any = import_module("onnxruntime.quantization")
+    shape_inference: Any = import_module("onnxruntime.quantization.shape_inference")
     with tempfile.TemporaryDirectory() as folder:
         source, prepared, target = (str(Path(folder) / f"{name}.onnx") for name in ("a", "b", "c"))
-        onnx.save(model, source)
+        onnx.save(model, source)  # pyright: ignore[reportUnknownMemberType]
         # Folds BatchNormalization into convolutions, as the quantizer asks for.
-        quant_pre_process(source, prepared, skip_symbolic_shape=True)
+        shape_inference.quant_pre_process(source, prepared, skip_symbolic_shape=True)
         if form is Form.DYNAMIC:
-            quantize_dynamic(prepared, target, per_channel=True, weight_type=QuantType.QInt8)
+            quantization.quantize_dynamic(
+                prepared, target, per_channel=True, weight_type=quantization.QuantType.QInt8
+            )
         else:
-            quantize_static(
+            quantization.quantize_static(
                 prepared,
                 target,
                 _Feeds(model),
-                quant_format=QuantFormat.QDQ if form is Form.QDQ else QuantFormat.QOperator,
+                quant_format=quantization.QuantFormat.QDQ
+                if form is Form.QDQ
+                else quantization.QuantFormat.QOperator,
                 per_channel=True,
-                activation_type=QuantType.QUInt8,
-                weight_type=QuantType.QInt8,
+                activation_type=quantization.QuantType.QUInt8,
+                weight_type=quantization.QuantType.QInt8,
             )
-        return onnx.load(target)
+        return onnx.load(target)  # pyright: ignore[reportUnknownMemberType]
