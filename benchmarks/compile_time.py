@@ -1,4 +1,4 @@
-"""`python -m benchmarks.compile_time [MODEL ...]`: CPU time of a process that compiles a model, nothing cached.
+"""`python -m benchmarks.compile_time [MODEL ...]`: CPU time of a process that compiles a model, uncached.
 
 With and without the imports, and stage by stage. The goal is under 4 s for ResNet-50 and BERT-base.
 """
