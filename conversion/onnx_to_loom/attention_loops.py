@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import reassociated
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
-from onnxloom.conversion.onnx_to_loom.softmax_rows import SoftmaxRow, softmax_row_op
-from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
+from onnxloom.conversion.onnx_to_loom.moving.transpose_tiles import Matrix, write_transposed
+from onnxloom.conversion.onnx_to_loom.products.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.reductions.softmax_rows import SoftmaxRow, softmax_row_op
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.quick_ops import binary
 from onnxloom.dialects.onnx.semantics.scalars import Scalar

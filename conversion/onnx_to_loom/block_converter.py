@@ -19,6 +19,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
 from onnxloom.conversion.onnx_to_loom.dim_proofs import DimProofs
+from onnxloom.conversion.onnx_to_loom.elementwise.single_elementwise import lower_elementwise
 from onnxloom.conversion.onnx_to_loom.expand_functions import function_body
 from onnxloom.conversion.onnx_to_loom.host import host_step
 from onnxloom.conversion.onnx_to_loom.lowering_results import check_results
@@ -29,7 +30,6 @@ from onnxloom.conversion.onnx_to_loom.registry import (
     kind_lowerings,
     lowering_of,
 )
-from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_elementwise
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.captures import captured_values

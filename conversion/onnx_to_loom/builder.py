@@ -294,7 +294,7 @@ class KernelBuilder:
         Raises:
             Declined: an operand has no known rank or an element type kernels do not hold.
         """
-        from onnxloom.conversion.onnx_to_loom.elementwise import build_map
+        from onnxloom.conversion.onnx_to_loom.elementwise.elementwise import build_map
 
         return build_map(self, name, inputs, result_types, body)
 

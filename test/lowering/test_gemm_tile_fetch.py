@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import f32
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.products.product_loops import gemm_tile_op
 from onnxloom.dialects.loom.kernel import KernelOp
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.lowering.compile_kernels import compile_kernels

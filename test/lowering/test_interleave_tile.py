@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import IntegerType, i32, i64
 
-from onnxloom.conversion.onnx_to_loom.interleaving import STRIP, interleave_kernel
+from onnxloom.conversion.onnx_to_loom.moving.interleaving import STRIP, interleave_kernel
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.emit_python import compile_python
 from onnxloom.tools.testing.kernels import call

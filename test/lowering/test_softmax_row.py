@@ -12,7 +12,7 @@ import pytest
 from xdsl.dialects.builtin import f32, i1
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.softmax_rows import SoftmaxRow, softmax_row_op
+from onnxloom.conversion.onnx_to_loom.reductions.softmax_rows import SoftmaxRow, softmax_row_op
 from onnxloom.dialects.loom.kernel import KernelOp
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.cpu_target import CpuTarget

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
+from onnxloom.conversion.onnx_to_loom.moving.transpose_tiles import Matrix, write_transposed
 from onnxloom.lowering.compile_kernels import compile_kernels
 from onnxloom.lowering.emit_python import compile_python
 from onnxloom.tools.testing.kernels import call

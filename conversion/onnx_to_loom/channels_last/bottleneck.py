@@ -23,7 +23,7 @@ from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import WindowSiz
 from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, WindowTiles
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.loom.target import Target

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, word_product
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue, word_product
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars

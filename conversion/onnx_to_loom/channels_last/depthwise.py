@@ -23,10 +23,10 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import tile_shape, window_sizes
 from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, Reduction, WindowTiles
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.widening import is_half
+from onnxloom.conversion.onnx_to_loom.products.widening import is_half
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,

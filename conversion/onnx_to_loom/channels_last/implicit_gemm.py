@@ -24,12 +24,12 @@ from onnxloom.conversion.onnx_to_loom.channels_last.conv_tile_op import (
     conv_tile_op,
 )
 from onnxloom.conversion.onnx_to_loom.channels_last.weight_panels import packed_weights
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, tile_of
-from onnxloom.conversion.onnx_to_loom.widening import widened
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue, tile_of
+from onnxloom.conversion.onnx_to_loom.products.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import HEAD, MAX_POINTS, PER_DIM, TABLE, merged_window
 from onnxloom.dialects.loom.target import GemmTile

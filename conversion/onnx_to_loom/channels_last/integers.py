@@ -21,17 +21,23 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.channels_last.select import select_channels_last_convolution
-from onnxloom.conversion.onnx_to_loom.conv_forms import conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.depthwise import is_depthwise
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.depthwise import is_depthwise
-from onnxloom.conversion.onnx_to_loom.integer_products import (
+from onnxloom.conversion.onnx_to_loom.moving.transposing import transposed
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.integer_products import (
     build_integer_convolution,
     first_added,
 )
-from onnxloom.conversion.onnx_to_loom.pair_words import Array, Factor, left_words, plain_words, weight_words
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
-from onnxloom.conversion.onnx_to_loom.quad_words import channels_last_quads
-from onnxloom.conversion.onnx_to_loom.transposing import transposed
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import (
+    Array,
+    Factor,
+    left_words,
+    plain_words,
+    weight_words,
+)
+from onnxloom.conversion.onnx_to_loom.quantized.quad_words import channels_last_quads
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 

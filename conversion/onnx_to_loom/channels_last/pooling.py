@@ -12,8 +12,8 @@ from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import tile_shap
 from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, Reduction, WindowTiles
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.pool_forms import pool_of, pool_window, windows
-from onnxloom.conversion.onnx_to_loom.pooling_kernels import Pool, WindowCounts, WindowDim
+from onnxloom.conversion.onnx_to_loom.windows.pool_forms import pool_of, pool_window, windows
+from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import Pool, WindowCounts, WindowDim
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type, is_float
 
 

@@ -11,8 +11,8 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.channels_last.depthwise import build_depthwise_channels_last
 from onnxloom.conversion.onnx_to_loom.channels_last.implicit_gemm import build_implicit_gemm
 from onnxloom.conversion.onnx_to_loom.channels_last.winograd import build_winograd, prefers_winograd
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
-from onnxloom.conversion.onnx_to_loom.depthwise import is_depthwise
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.depthwise import is_depthwise
 
 Build: TypeAlias = Callable[[KernelBuilder, str, Convolution], SSAValue]
 

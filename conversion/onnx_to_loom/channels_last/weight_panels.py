@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, is_plan_known, ranked
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.widening import is_half
+from onnxloom.conversion.onnx_to_loom.products.widening import is_half
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import panel_width
 from onnxloom.dialects.loom.target import GemmTile

@@ -25,9 +25,9 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import fitted, gemm_tile_op, tile_of
+from onnxloom.conversion.onnx_to_loom.products.product_loops import fitted, gemm_tile_op, tile_of
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.loom.winograd_filter import FAR, NEAR, PATCH, TILE

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
-from onnxloom.conversion.onnx_to_loom.conv_forms import add_bias, conv_bias, conv_form
-from onnxloom.conversion.onnx_to_loom.epilogues import Addend, body_epilogue
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import add_bias, conv_bias, conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.select_convolution import build_convolution
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
+from onnxloom.conversion.onnx_to_loom.elementwise.epilogues import Addend, body_epilogue
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
-from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.kinds.conv_epilogue import ConvEpilogueFusion
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
+from onnxloom.conversion.onnx_to_loom.elementwise.single_elementwise import lower_body
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
-from onnxloom.conversion.onnx_to_loom.single_elementwise import lower_body
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.kinds.elementwise import ElementwiseFusion
 

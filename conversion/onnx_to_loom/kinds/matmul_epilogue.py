@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
-from onnxloom.conversion.onnx_to_loom.epilogues import Addend, body_epilogue
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
-from onnxloom.conversion.onnx_to_loom.products import factors_of
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
+from onnxloom.conversion.onnx_to_loom.elementwise.epilogues import Addend, body_epilogue
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.products import factors_of
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.kinds.matmul_epilogue import MatMulEpilogueFusion, transpose_before

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.channels_last.pooling import build_pool_channels_last
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.dialects.onnx import FusedOp
 from onnxloom.transforms.fusion.kinds.pool_channels_last import PoolChannelsLastFusion

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.channels_last.integers import build_integer_channels_last
-from onnxloom.conversion.onnx_to_loom.dequantized_epilogue import Scaling, scaled_epilogue
-from onnxloom.conversion.onnx_to_loom.epilogues import body_epilogue
-from onnxloom.conversion.onnx_to_loom.integer_products import (
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
+from onnxloom.conversion.onnx_to_loom.elementwise.epilogues import body_epilogue
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.dequantized_epilogue import Scaling, scaled_epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.integer_products import (
     build_integer_convolution,
     build_integer_product,
 )
-from onnxloom.conversion.onnx_to_loom.pair_words import Factor
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Factor
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx import FusedOp

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.fused_rows import FusedRows
-from onnxloom.conversion.onnx_to_loom.normalizing import Normalization
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import program_values
 from onnxloom.conversion.onnx_to_loom.ops.normalization import norm_rule
 from onnxloom.conversion.onnx_to_loom.ops.softmax import log_softmax_rule, softmax_rule
-from onnxloom.conversion.onnx_to_loom.reductions import reduction
+from onnxloom.conversion.onnx_to_loom.reductions.fused_rows import FusedRows
+from onnxloom.conversion.onnx_to_loom.reductions.normalizing import Normalization
+from onnxloom.conversion.onnx_to_loom.reductions.reductions import reduction
 from onnxloom.conversion.onnx_to_loom.registry import FusedOpKindLowering
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx import FusedOp

@@ -30,7 +30,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.ops.joining import concatenated
-from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
+from onnxloom.conversion.onnx_to_loom.products.product_loops import tile_of
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import onnx

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
-from onnxloom.conversion.onnx_to_loom.conv_forms import add_bias, channel_operand, conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import add_bias, channel_operand, conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.select_convolution import build_convolution
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 

@@ -16,12 +16,12 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
-from onnxloom.conversion.onnx_to_loom.conv_forms import conv_window
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import conv_window
+from onnxloom.conversion.onnx_to_loom.convolutions.select_convolution import MAX_SPATIAL
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.select_convolution import MAX_SPATIAL
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.access import int_attr, ints_attr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
-from onnxloom.conversion.onnx_to_loom.dynamic_quantization import build_dynamic_quantization
+from onnxloom.conversion.onnx_to_loom.quantized.dynamic_quantization import build_dynamic_quantization
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
 

@@ -22,13 +22,19 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     rank_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.dynamic_quantization import build_dynamic_quantization
-from onnxloom.conversion.onnx_to_loom.integer_products import build_integer_product
-from onnxloom.conversion.onnx_to_loom.pair_words import Factor
-from onnxloom.conversion.onnx_to_loom.recurrent import Recurrence, Scales, Words, build_recurrence, dim_of
-from onnxloom.conversion.onnx_to_loom.recurrent_forms import directions_of, lstm_cells
-from onnxloom.conversion.onnx_to_loom.recurrent_loops import Layout
-from onnxloom.conversion.onnx_to_loom.recurrent_quantization import EXACT, LEVELS, Row, quantize_row
+from onnxloom.conversion.onnx_to_loom.quantized.dynamic_quantization import build_dynamic_quantization
+from onnxloom.conversion.onnx_to_loom.quantized.integer_products import build_integer_product
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Factor
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent import (
+    Recurrence,
+    Scales,
+    Words,
+    build_recurrence,
+    dim_of,
+)
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_forms import directions_of, lstm_cells
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import Layout
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_quantization import EXACT, LEVELS, Row, quantize_row
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, custom_lowering
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars

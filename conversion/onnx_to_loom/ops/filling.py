@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.copying import fill, word_type
 from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.moving.copying import fill, word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import attr

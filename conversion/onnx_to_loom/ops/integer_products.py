@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand
-from onnxloom.conversion.onnx_to_loom.integer_products import (
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import channel_operand
+from onnxloom.conversion.onnx_to_loom.quantized.integer_products import (
     build_integer_convolution,
     build_integer_product,
     check_scales,
@@ -16,7 +16,7 @@ from onnxloom.conversion.onnx_to_loom.integer_products import (
     requantized,
     row_operand,
 )
-from onnxloom.conversion.onnx_to_loom.pair_words import Factor
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Factor
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
-from onnxloom.conversion.onnx_to_loom.products import factors_of
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.products import factors_of
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float

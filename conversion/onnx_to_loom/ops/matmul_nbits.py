@@ -15,13 +15,13 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i8, i64
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.blocked_weights import (
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, program_constant, shape_of
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.quantized.blocked_weights import (
     BlockedForm,
     BlockedWeights,
     build_blocked_product,
 )
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, program_constant, shape_of
-from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, custom_lowering
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import row_panels

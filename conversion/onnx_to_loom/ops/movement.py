@@ -12,10 +12,10 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     rank_of,
     ranked,
 )
-from onnxloom.conversion.onnx_to_loom.copying import gather_copy
 from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.moving.copying import gather_copy
+from onnxloom.conversion.onnx_to_loom.moving.transposing import transposed
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.transposing import transposed
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr

@@ -16,10 +16,10 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     reassociated,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.normalizing import Normalization, Parameter, normalize_rows
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
-from onnxloom.conversion.onnx_to_loom.reducing import Pass
-from onnxloom.conversion.onnx_to_loom.reductions import count_as
+from onnxloom.conversion.onnx_to_loom.reductions.normalizing import Normalization, Parameter, normalize_rows
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import Pass
+from onnxloom.conversion.onnx_to_loom.reductions.reductions import count_as
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import float_attr, int_attr

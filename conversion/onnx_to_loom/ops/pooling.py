@@ -8,13 +8,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
-from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.pool_forms import pool_of, pool_window, windows
-from onnxloom.conversion.onnx_to_loom.pooling_kernels import BlockPooling, Pool, SweptPooling
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.window_sweep import has_few_taps
+from onnxloom.conversion.onnx_to_loom.windows.pool_forms import pool_of, pool_window, windows
+from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import BlockPooling, Pool, SweptPooling
+from onnxloom.conversion.onnx_to_loom.windows.window_sweep import has_few_taps
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import (

@@ -9,9 +9,9 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, shape_of
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.recurrent import Recurrence, build_recurrence
-from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
-from onnxloom.conversion.onnx_to_loom.recurrent_forms import (
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent import Recurrence, build_recurrence
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_cells import Cell
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_forms import (
     directions_of,
     gru_cells,
     lstm_cells,

@@ -15,8 +15,8 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
-from onnxloom.conversion.onnx_to_loom.reducing import Reduction, reduce_axes, row_reduction
-from onnxloom.conversion.onnx_to_loom.reductions import arg_extreme, reduction
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import Reduction, reduce_axes, row_reduction
+from onnxloom.conversion.onnx_to_loom.reductions.reductions import arg_extreme, reduction
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty
 from onnxloom.dialects import loom, onnx

@@ -18,9 +18,9 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     rank_of,
     ranked,
 )
-from onnxloom.conversion.onnx_to_loom.copying import word_type
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.ops.views import normalized
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty

@@ -12,9 +12,9 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, shape_of
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.dynamic_quantization import build_dynamic_quantization
-from onnxloom.conversion.onnx_to_loom.integer_products import build_integer_product, check_scales
-from onnxloom.conversion.onnx_to_loom.pair_words import Factor
+from onnxloom.conversion.onnx_to_loom.quantized.dynamic_quantization import build_dynamic_quantization
+from onnxloom.conversion.onnx_to_loom.quantized.integer_products import build_integer_product, check_scales
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Factor
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, custom_lowering
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 

@@ -18,11 +18,11 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     reassociated,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.normalizing import Normalization, normalize_axis
-from onnxloom.conversion.onnx_to_loom.reducing import Pass
-from onnxloom.conversion.onnx_to_loom.reductions import arg_extreme
+from onnxloom.conversion.onnx_to_loom.reductions.normalizing import Normalization, normalize_axis
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import Pass
+from onnxloom.conversion.onnx_to_loom.reductions.reductions import arg_extreme
+from onnxloom.conversion.onnx_to_loom.reductions.softmax_rows import softmax_rows
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.softmax_rows import softmax_rows
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type

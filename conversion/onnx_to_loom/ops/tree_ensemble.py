@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.normalizing import normalize_axis
 from onnxloom.conversion.onnx_to_loom.ops.softmax import softmax_rule
+from onnxloom.conversion.onnx_to_loom.reductions.normalizing import normalize_axis
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.tree_tables import MODES, TreeTables, tree_tables
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of
-from onnxloom.conversion.onnx_to_loom.copying import word_type
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr

@@ -14,10 +14,10 @@ from xdsl.ir import Attribute, Block, Operation
 
 from onnxloom.conversion.onnx_to_loom import block_converter
 from onnxloom.conversion.onnx_to_loom.block_converter import BlockConverter
-from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import buffer_element, ranked
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution, column_strides
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution, column_strides
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import body_operands
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.types import StringType

@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32
 from xdsl.ir import Block, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue, fitted
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue, fitted
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import pack
 from onnxloom.dialects.loom.target import GemmTile, Target

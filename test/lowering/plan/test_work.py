@@ -63,7 +63,7 @@ def test_bounds_that_depend_on_an_index_are_taken_at_its_first_value() -> None:
 
 
 def test_products_cost_what_their_tiles_multiply() -> None:
-    from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op, tile_of
+    from onnxloom.conversion.onnx_to_loom.products.product_loops import gemm_tile_op, tile_of
 
     tile = tile_of(Target(), f32)
     assert tile is not None

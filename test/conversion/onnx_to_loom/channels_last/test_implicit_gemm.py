@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.channels_last.implicit_gemm import build_implicit_gemm
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined, FusionFallbackWarning
 from onnxloom.conversion.onnx_to_loom.kernel_set import KernelSet
 from onnxloom.dialects import loom, onnx

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.builder import reassociated
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.reducing import Pass, Reduction
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import Pass, Reduction
 from onnxloom.dialects.onnx.semantics.conversion import convert
 from onnxloom.dialects.onnx.semantics.scalars import (
     Scalar,

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import BodyOperands, body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import BodyOperands, body_operands
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.normalizing import Normalization, Stage
-from onnxloom.conversion.onnx_to_loom.reducing import Pass, Reduction
-from onnxloom.conversion.onnx_to_loom.softmax_rows import SoftmaxRow, softmax_row_op
+from onnxloom.conversion.onnx_to_loom.reductions.normalizing import Normalization, Stage
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import Pass, Reduction
+from onnxloom.conversion.onnx_to_loom.reductions.softmax_rows import SoftmaxRow, softmax_row_op
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 from onnxloom.transforms.fusion.reduced_rows import Role, Rows
 

@@ -17,8 +17,12 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import gemm_tile_op
-from onnxloom.conversion.onnx_to_loom.recurrent_quantization import Row, quantize_row, quantize_words
+from onnxloom.conversion.onnx_to_loom.products.product_loops import gemm_tile_op
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_quantization import (
+    Row,
+    quantize_row,
+    quantize_words,
+)
 from onnxloom.dialects.loom.target import GemmTile
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 

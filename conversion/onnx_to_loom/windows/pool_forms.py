@@ -9,8 +9,8 @@ from xdsl.dialects import math as xmath
 from xdsl.ir import Attribute, Operation
 
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.pooling_kernels import Pool, WindowDim
-from onnxloom.conversion.onnx_to_loom.reductions import count_as
+from onnxloom.conversion.onnx_to_loom.reductions.reductions import count_as
+from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import Pool, WindowDim
 from onnxloom.dialects import onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.access import int_attr, ints_attr, str_attr

@@ -21,11 +21,11 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import tile_of
-from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell
-from onnxloom.conversion.onnx_to_loom.recurrent_loops import (
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.product_loops import tile_of
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_cells import Cell
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import (
     Buffers,
     Layout,
     Quantized,

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
-from onnxloom.conversion.onnx_to_loom.levels import Levels
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import body_operands
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.levels import Levels
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float
 from onnxloom.transforms.fusion.match import Body
 

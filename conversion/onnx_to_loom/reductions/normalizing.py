@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.reducing import COLUMN_BLOCK, Pass
+from onnxloom.conversion.onnx_to_loom.reductions.reducing import COLUMN_BLOCK, Pass
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 ROWS = 16

@@ -13,11 +13,11 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand
-from onnxloom.conversion.onnx_to_loom.levels import Levels
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import channel_operand
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import body_operands
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.levels import Levels
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.semantics.quantized_levels import level_limits, to_level

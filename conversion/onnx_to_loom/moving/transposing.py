@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.copying import gather_copy, word_type
-from onnxloom.conversion.onnx_to_loom.interleaving import MAX_ROWS, interleave_kernel
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, tile_lanes, write_transposed
+from onnxloom.conversion.onnx_to_loom.moving.copying import gather_copy, word_type
+from onnxloom.conversion.onnx_to_loom.moving.interleaving import MAX_ROWS, interleave_kernel
+from onnxloom.conversion.onnx_to_loom.moving.transpose_tiles import Matrix, tile_lanes, write_transposed
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 TILE = 32

@@ -26,7 +26,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.pair_words import Array, Factor, wide, zero_points
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Array, Factor, wide, zero_points
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.body_operands import body_operands
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of
-from onnxloom.conversion.onnx_to_loom.levels import Levels
+from onnxloom.conversion.onnx_to_loom.elementwise.body_operands import body_operands
+from onnxloom.conversion.onnx_to_loom.quantized.levels import Levels
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 

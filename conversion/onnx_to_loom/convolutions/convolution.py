@@ -23,11 +23,11 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
+from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import SLACK, build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.padded_image import SLACK, build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.product_loops import (
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.product_loops import (
     Epilogue,
     ProductLoops,
     Shape,
@@ -35,7 +35,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     fitted,
     tile_of,
 )
-from onnxloom.conversion.onnx_to_loom.widening import widened
+from onnxloom.conversion.onnx_to_loom.products.widening import widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type

@@ -17,10 +17,10 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     reassociated,
     shape_of,
 )
-from onnxloom.conversion.onnx_to_loom.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
+from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.padded_image import build_padded_image, window_sizes
-from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, has_few_taps, plane_tasks
+from onnxloom.conversion.onnx_to_loom.windows.window_sweep import Lane, WindowSweep, has_few_taps, plane_tasks
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width, compute_type, is_float

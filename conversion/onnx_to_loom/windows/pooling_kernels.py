@@ -14,7 +14,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.window_sweep import Lane, WindowSweep, plane_tasks
+from onnxloom.conversion.onnx_to_loom.windows.window_sweep import Lane, WindowSweep, plane_tasks
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type, is_float
 

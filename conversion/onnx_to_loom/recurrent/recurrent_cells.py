@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onnxloom.conversion.onnx_to_loom.recurrent_activations import Activation
-from onnxloom.conversion.onnx_to_loom.recurrent_loops import BatchRow, TimeStep
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_activations import Activation
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import BatchRow, TimeStep
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
-from onnxloom.conversion.onnx_to_loom.convolution import (
+from onnxloom.conversion.onnx_to_loom.convolutions.convolution import (
     Convolution,
     build_pointwise,
     build_tap_product,
     column_strides,
     is_pointwise,
 )
+from onnxloom.conversion.onnx_to_loom.convolutions.depthwise import build_depthwise, is_depthwise
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.depthwise import build_depthwise, is_depthwise
 
 MAX_SPATIAL = 3
 

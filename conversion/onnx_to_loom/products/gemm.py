@@ -25,7 +25,8 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.product_loops import (
+from onnxloom.conversion.onnx_to_loom.moving.transpose_tiles import Matrix, write_transposed
+from onnxloom.conversion.onnx_to_loom.products.product_loops import (
     Epilogue,
     Panels,
     ProductLoops,
@@ -34,8 +35,7 @@ from onnxloom.conversion.onnx_to_loom.product_loops import (
     fitted,
     tile_of,
 )
-from onnxloom.conversion.onnx_to_loom.transpose_tiles import Matrix, write_transposed
-from onnxloom.conversion.onnx_to_loom.widening import is_half, widened
+from onnxloom.conversion.onnx_to_loom.products.widening import is_half, widened
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type
 

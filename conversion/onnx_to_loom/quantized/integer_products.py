@@ -13,10 +13,13 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, ranked, shape_of
-from onnxloom.conversion.onnx_to_loom.conv_forms import channel_operand, conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.conv_forms import channel_operand, conv_form
+from onnxloom.conversion.onnx_to_loom.convolutions.select_convolution import build_convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.gemm import Product, build_gemm
-from onnxloom.conversion.onnx_to_loom.pair_words import (
+from onnxloom.conversion.onnx_to_loom.moving.transposing import transposed
+from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
+from onnxloom.conversion.onnx_to_loom.products.product_loops import Epilogue
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import (
     Factor,
     image_words,
     left_words,
@@ -24,10 +27,7 @@ from onnxloom.conversion.onnx_to_loom.pair_words import (
     right_words,
     weight_words,
 )
-from onnxloom.conversion.onnx_to_loom.product_loops import Epilogue
-from onnxloom.conversion.onnx_to_loom.quad_words import convolution_quads, quad_factors
-from onnxloom.conversion.onnx_to_loom.select_convolution import build_convolution
-from onnxloom.conversion.onnx_to_loom.transposing import transposed
+from onnxloom.conversion.onnx_to_loom.quantized.quad_words import convolution_quads, quad_factors
 from onnxloom.dialects.onnx.semantics.quantized_levels import from_level, level_limits, to_level
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.recurrent_activations import Activation, activation_functions
-from onnxloom.conversion.onnx_to_loom.recurrent_cells import Cell, Clip, GruCell, LstmCell, RnnCell
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_activations import Activation, activation_functions
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_cells import Cell, Clip, GruCell, LstmCell, RnnCell
 from onnxloom.dialects.onnx.access import bool_attr, floats_attr, opt_float_attr, str_attr, strs_attr
 
 _DIRECTIONS: dict[str, Sequence[bool]] = {
