@@ -168,6 +168,13 @@ def test_quantization_that_stays(reason: str) -> None:
     assert reason in decline_reason(QUANTIZE[reason], DequantizeQuantizePattern)
 
 
+def test_quantization_from_narrower_floats_stays() -> None:
+    text = back_and_forth(middle="f16").replace("%s = onnx.Constant dense<0.3> : tensor<f32>", "")
+    text = text.replace("%z = onnx", "%s = onnx.Constant dense<0.3> : tensor<f16>\n  %z = onnx")
+    text = text.replace("tensor<f32>", "tensor<f16>")
+    assert "not every integer comes back" in decline_reason(text, DequantizeQuantizePattern)
+
+
 def test_a_zero_point_that_is_left_out() -> None:
     text = back_and_forth(zero="%none")
     assert "the zero point is another one" in decline_reason(text, DequantizeQuantizePattern)
