@@ -149,7 +149,8 @@ def test_the_programs_know_the_switches(
     assert opt_main(["--print-pipeline", "O4"]) == 2
     assert "there is no pipeline 'O4'; expected one of O0, O1, O2, O3" in capsys.readouterr().err
     assert opt_main(["--print-pipeline", "O0"]) == 0
-    assert capsys.readouterr().out == "shape-inference\n"
+    o0 = "shape-inference,rewrite-patterns{stage=contributed_ops},shape-inference\n"
+    assert capsys.readouterr().out == o0
     assert opt_main(["--print-pipeline", "O2", "--skip-pass", "fuse-ops"]) == 0
     assert "fuse-ops" not in capsys.readouterr().out
     monkeypatch.setattr(FuseOpsPass, "apply", fail)
