@@ -101,7 +101,7 @@ def test_a_factor_of_a_product_of_integers_stays_integers():
     none = onnx.NoValueOp.make()
     operands = [bytes_.output, one.output, none.results[0]]
     factors = [make(onnx.DequantizeLinearOp, operands, [TensorType(f32, [2, 2])]) for _ in range(2)]
-    values = [np.ones((2, 2), np.uint8), np.float32(0.5), None]
+    values = [np.ones((2, 2), np.uint8), np.array(0.5, np.float32), None]
     make(onnx.MatMulOp, [factor.y for factor in factors], [TensorType(f32, [2, 2])])
     assert "a product of integers reads it" in reason(fold_op(factors[0], values, evaluator=Gives(TWO)))
 
