@@ -1,13 +1,14 @@
-// One typed body and one entry per kernel; accesses of parallel loops are members of access groups.
+// One typed body and one entry per kernel, which are told the task; accesses of parallel loops are members
+// of access groups.
 // RUN: onnxloom-opt %s -t 'llvm{expand_math=false}' | filecheck %s
 
-// CHECK:      define internal void @"add_rows.body"(float* %"x", float* %"y", i64 %"rows", i64 %"columns")
+// CHECK:      define internal void @"add_rows.body"(float* %"x", float* %"y", i64 %"rows", i64 %"columns", i64 {{.*}}, i64 {{.*}}, i64 {{.*}})
 // CHECK:      getelementptr inbounds float, float* %"x", i64
 // CHECK-NEXT: load float, {{.*}} !llvm.access.group ![[BOTH:[0-9]+]]
 // CHECK:      store float {{.*}} !llvm.access.group ![[BOTH]]
 // CHECK:      br label {{.*}}, !llvm.loop
 // CHECK:      br label {{.*}}, !llvm.loop
-// CHECK:      define void @"add_rows"(i64* %".1")
+// CHECK:      define void @"add_rows"(i64* %".1", i64 %".2", i64 %".3", i64 %".4")
 // CHECK:      call void @"add_rows.body"
 "loom.kernel"() <{sym_name = "add_rows", access = ["read", "readwrite"]}> ({
 ^bb0(%x: memref<?xf32>, %y: memref<?xf32>, %rows: index, %columns: index):
