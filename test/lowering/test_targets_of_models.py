@@ -148,5 +148,5 @@ def test_results_on_each_level(name: str, level: str) -> None:
     assert compiled.artifact.features == CpuTarget.named(level).required
     shape = [d.dim_value for d in proto.graph.input[0].type.tensor_type.shape.dim]
     x = np.random.default_rng(6).standard_normal(shape).astype(np.float32)
-    expected = np.asarray(ReferenceEvaluator(proto).run(None, {"x": x})[0])
+    (expected,) = map(np.asarray, ReferenceEvaluator(proto).run(None, {"x": x}))
     np.testing.assert_allclose(compiled(x)[0], expected, rtol=2e-5, atol=2e-6)
