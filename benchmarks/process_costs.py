@@ -1,6 +1,7 @@
 """`python -m benchmarks.process_costs [FOLDER]`: what a process costs, each figure from processes of its own.
 
-- cold compile: CPU time from the first import to a model compiled without any cache;
+- cold compile: CPU time from the first import to a model compiled without any cache (stage by stage:
+  `benchmarks.compile_time`);
 - start: CPU time of a process that loads a model, runs it once and ends: onnxruntime from the ONNX file,
   onnxloom from what `onnxloom compile` wrote, in turns; the ratio is onnxruntime's time / ours;
 - memory: the most that such a process had resident, ours / onnxruntime's.
@@ -11,7 +12,6 @@ them).
 
 from __future__ import annotations
 
-import json
 import pathlib
 import statistics
 import subprocess
@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.architectures.files import write_model
+from benchmarks.compile_time import stages
+from benchmarks.processes import Cost, run_process
 from onnxloom.tools.benchmarking.figures_table import geometric_mean
 
 LARGE: Final = ("resnet50", "bert_base")
@@ -32,24 +34,6 @@ COMPILE_SECONDS: Final = 4.0
 START_LARGE: Final = 1.0
 START_SMALL: Final = 0.77
 MEMORY: Final = 1.0
-
-_END: Final = """
-import json, time
-seconds = time.process_time()
-try:  # what getrusage says began with the parent
-    with open("/proc/self/status") as status:
-        most = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-except OSError:
-    import resource
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": seconds, "bytes": most * 1024}))
-"""
-
-_COMPILE: Final = """
-import sys
-from onnxloom.lowering.compile import CompileOptions, compile_model
-compile_model(sys.argv[1], CompileOptions(cache=False))
-"""
 
 _FEEDS: Final = """
 import sys
@@ -75,16 +59,6 @@ session.run(None, feeds)
 
 
 @dataclass(frozen=True)
-class Cost:
-    """Of one process, its start included."""
-
-    seconds: float
-    """CPU time."""
-    bytes: int
-    """Most that was resident."""
-
-
-@dataclass(frozen=True)
 class Start:
     """What loading and running a model once costs both."""
 
@@ -97,18 +71,6 @@ class Start:
     @property
     def memory(self) -> float:
         return self.ours.bytes / self.theirs.bytes
-
-
-def run_process(code: str, *args: str) -> Cost:
-    """Runs `code` in a process of its own."""
-    command = [sys.executable, "-c", code + _END, *args]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
-
-
-def compile_cost(path: str) -> Cost:
-    """Of compiling with nothing cached."""
-    return run_process(_COMPILE, path)
 
 
 def start_cost(name: str, path: str, inputs: str, folder: pathlib.Path, rounds: int = ROUNDS) -> Start:
@@ -161,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
         for name in LARGE:
             path, inputs = str(folder / "model.onnx"), str(folder / "inputs.npz")
             write_model(name, path, inputs)
-            seconds = compile_cost(path).seconds
+            seconds = sum(stages(path))
             print(f"compile   {name:40} {seconds:6.2f} s", flush=True)
             start = start_cost(name, path, inputs, folder)
             print(start_line(start), flush=True)
