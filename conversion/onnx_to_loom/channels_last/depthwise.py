@@ -21,6 +21,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
+from onnxloom.conversion.onnx_to_loom.channels_last.operand_strides import channel_stride
 from onnxloom.conversion.onnx_to_loom.channels_last.tile_shapes import tile_shape, window_sizes
 from onnxloom.conversion.onnx_to_loom.channels_last.windows import Point, Reduction, WindowTiles
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
@@ -91,14 +92,6 @@ def weights_by_tap(builder: KernelBuilder, weights: SSAValue) -> tuple[SSAValue,
     return builder.insert(loom.PackOp(weights, "transposed_rows", params, packed)).results[0], (channels, 1)
 
 
-def _channel_stride(other: SSAValue, channels: int) -> int | None:
-    """The stride of an epilogue operand along the channels, None where it depends on sizes."""
-    shape = shape_of(other)
-    if not shape or shape[-1] == 1:
-        return 0
-    return 1 if shape[-1] == channels else None
-
-
 @dataclass(frozen=True)
 class DepthwiseSums:
     """The sums of products of a depthwise convolution; `weights` as `weights_by_tap` gives them."""
@@ -136,7 +129,7 @@ class _Epilogue:
         rank = conv.window.rank + 2
         self.strides = [strides[i * rank : (i + 1) * rank] for i in range(len(conv.others))]
         channels = shape_of(conv.weights)[0]
-        self.channel_strides = [_channel_stride(other, channels) for other in conv.others]
+        self.channel_strides = [channel_stride(other, channels) for other in conv.others]
         self.others = kernel.ins[2:]
 
     def finish(self, point: Point, value: Scalar) -> Scalar:

@@ -13,16 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked, shape_of
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked, shape_of
 from onnxloom.conversion.onnx_to_loom.channels_last.conv_tile_op import (
     Operand,
     TileArgs,
     TileFinish,
     conv_tile_op,
 )
+from onnxloom.conversion.onnx_to_loom.channels_last.operand_strides import channel_stride
 from onnxloom.conversion.onnx_to_loom.channels_last.weight_panels import packed_weights
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_padded_image, window_sizes
@@ -68,12 +69,13 @@ def build_implicit_gemm(builder: KernelBuilder, name: str, conv: Convolution) ->
     places = [space[HEAD + PER_DIM * i + 1] for i in range(conv.window.rank)]
     outs = [builder.empty(result_type, [builder.dim(conv.source, 0), *places, builder.dim(conv.weights, 0)])]
     ins = [image, weights, *conv.others]
+    channels = shape_of(conv.weights)[0]
     form = _Form(
         element,
         buffer_element(result_type),
         tile,
         conv.window.rank,
-        [_column_stride(conv, other) for other in conv.others],
+        [channel_stride(other, channels) for other in conv.others],
         [_point_stride(conv, other) for other in conv.others],
         conv.epilogue,
         conv.parts,
@@ -104,14 +106,6 @@ def _merged_image(builder: KernelBuilder, source: SSAValue, conv: Convolution) -
     return build_padded_image(builder, flat, window, sizes, conv.border, split=False)
 
 
-def _column_stride(conv: Convolution, other: SSAValue) -> int | None:
-    """The stride of an operand along the channels, None where it depends on sizes."""
-    if rank_of(other) == 0 or shape_of(other)[-1] == 1:
-        return 0
-    channels = shape_of(conv.weights)[0]
-    return 1 if channels not in (1, DYNAMIC_INDEX) and shape_of(other)[-1] == channels else None
-
-
 def _point_stride(conv: Convolution, other: SSAValue) -> int | None:
     """The stride of an operand along the points if it is 0, else None."""
     spatial = shape_of(other)[-1 - conv.window.rank : -1]
@@ -124,7 +118,8 @@ def _fits_registers(conv: Convolution, element: Attribute) -> bool:
         return False
     if any(buffer_element(type_) != element for type_ in (conv.result_type, *(v.type for v in conv.others))):
         return False
-    if any(_column_stride(conv, other) is None for other in conv.others):
+    channels = shape_of(conv.weights)[0]
+    if any(channel_stride(other, channels) is None for other in conv.others):
         return False
     probe = KernelBody("probe", [element] * (1 + len(conv.others)), [], 0)
     value, *operands = (probe.load(buffer, probe.index(0)) for buffer in probe.ins)

@@ -25,6 +25,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     ranked,
     shape_of,
 )
+from onnxloom.conversion.onnx_to_loom.channels_last.operand_strides import channel_stride
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.products.product_loops import fitted, gemm_tile_op, tile_of
@@ -244,7 +245,8 @@ class _Results:
         self.points, self.weights, *self.others = kernel.ins
         self.result, self.products = kernel.outs
         self.strides = [strides[4 * i : 4 * i + 4] for i in range(len(self.others))]
-        self.moves = [_moves(other, conv) for other in conv.others]
+        channels = shape_of(conv.weights)[0]
+        self.channel_strides = [channel_stride(other, channels) for other in conv.others]
         self.sums = kernel.scratch(f32, TILE * TILE * tile.columns)
         self.start = kernel.private(kernel.index(POINTS * _point_step(tile)))
         """Where the products of this thread begin."""
@@ -315,19 +317,17 @@ class _Results:
                 k.add(k.add(k.mul(image, n), k.mul(row, h)), k.add(k.mul(place, w), k.mul(column, c)))
                 for n, h, w, c in self.strides
             ]
-            fixed = k.load_fixed(self.others, starts, self.moves)
+            steps = [
+                strides[3] if known is None else k.index(known)
+                for strides, known in zip(self.strides, self.channel_strides, strict=True)
+            ]
+            fixed = k.load_fixed(self.others, starts, self.channel_strides)
             with k.loop(width, parallel=True) as c:
                 operands = [
-                    k.load(buffer, k.add(start, c)) if held is None else held
-                    for buffer, start, held in zip(self.others, starts, fixed, strict=True)
+                    k.load(buffer, k.add(start, k.mul(c, step))) if held is None else held
+                    for buffer, start, step, held in zip(self.others, starts, steps, fixed, strict=True)
                 ]
                 value = k.load(self.sums, k.add(source, c))
                 if self.epilogue is not None:
                     value = self.epilogue(s, value, operands)
                 k.store(value, self.result, k.add(at, c))
-
-
-def _moves(other: SSAValue, conv: Convolution) -> int:
-    """The stride of an epilogue operand along the channels."""
-    dims = shape_of(other)
-    return 0 if not dims or dims[-1] == 1 and shape_of(conv.weights)[0] != 1 else 1

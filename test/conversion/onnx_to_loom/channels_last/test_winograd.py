@@ -97,6 +97,19 @@ def test_sizes_that_are_not_known(threads: int) -> None:
         assert_same([ours], reference(module, inputs), 2e-5)
 
 
+@pytest.mark.parametrize("channels", [20, 1])
+def test_an_operand_whose_channels_are_not_known(channels: int) -> None:
+    import onnxloom
+
+    text = conv_text([1, 16, 16, 16], [20, 16, 3, 3], [1, 16, 16, 20], SAME, residual=["?"])
+    inputs = feeds([1, 16, 16, 16], 20, [channels])
+    module = with_weights(text, inputs)
+    assert "winograd_points" in kernels(module)
+    model = onnxloom.compile(fused(module.clone(), KIND), opt_level=0)
+    (ours,) = model.run(dict(zip([i.name for i in model.inputs], inputs, strict=True))).values()
+    assert_same([ours], reference(module, inputs), 2e-5)
+
+
 def test_error_is_within_one_in_a_hundred_thousand_of_the_range() -> None:
     x = [1, 28, 28, 128]
     text = conv_text(x, [96, 128, 3, 3], [1, 28, 28, 96], SAME, has_epilogue=False)
