@@ -1,7 +1,7 @@
 """How much work is in a task of a kernel? Its loops are counted as the sizes will have them.
 
-Bounds that depend on an index are taken at its first value. Nothing here needs to be exact: the estimate
-decides only whether and in what parts a launch is shared out, never what it computes.
+The number of tasks is exact: those beyond it would not run. The work in one is an estimate, which decides
+whether and in what parts a launch is shared out; bounds that depend on an index are taken at its first value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def works_of(kernels: Iterable[KernelOp]) -> dict[str, KernelWork]:
 
 
 def kernel_work(kernel: KernelOp) -> KernelWork | None:
-    """The estimate for a kernel; None if it has no tasks."""
+    """The estimate for a kernel; None if it has no tasks, or counts them by other than index arithmetic."""
     loop = task_loop(kernel)
     if loop is None:
         return None
@@ -45,7 +45,9 @@ def kernel_work(kernel: KernelOp) -> KernelWork | None:
         if op is loop:
             break
         estimate.index_op(op)
-    tasks = estimate.slots[loop.ub]
+    tasks = estimate.slots.get(loop.ub)
+    if tasks is None:
+        return None
     estimate.slots[loop.body.block.args[0]] = estimate.constant(0)
     return estimate.finish(tasks, estimate.block(loop.body.block))
 

@@ -6,10 +6,10 @@ units of about 25 picoseconds of one core.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from onnxloom.lowering.plan.index_ops import ARITH
 from onnxloom.lowering.plan.program import KernelWork
 
 MIN_LAUNCH = 120_000
@@ -29,35 +29,19 @@ MAX_CHUNKS = 1 << 14
 """The ticket that chunks are claimed with has 16 bits for them."""
 
 
-def _ceildiv(a: int, b: int) -> int:
-    return -(-a // b) if b else 0
+def _by_zero_is_zero(divide: Callable[..., int]) -> Callable[[int, int], int]:
+    """A kernel divides by a size that is 0 only where it does not get to."""
+    return lambda a, b: divide(a, b) if b else 0
 
 
-def _floordiv(a: int, b: int) -> int:
-    return a // b if b else 0
-
-
-def _remainder(a: int, b: int) -> int:
-    return a % b if b else 0
-
+_DIVISIONS = ("divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui")
+_OTHERS = ("addi", "subi", "muli", "minsi", "minui", "maxsi", "maxui")
 
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
-    "arith.addi": operator.add,
-    "arith.subi": operator.sub,
-    "arith.muli": operator.mul,
-    "arith.divsi": _floordiv,
-    "arith.divui": _floordiv,
-    "arith.floordivsi": _floordiv,
-    "arith.ceildivsi": _ceildiv,
-    "arith.ceildivui": _ceildiv,
-    "arith.remsi": _remainder,
-    "arith.remui": _remainder,
-    "arith.minsi": min,
-    "arith.minui": min,
-    "arith.maxsi": max,
-    "arith.maxui": max,
+    **{f"arith.{name}": _by_zero_is_zero(ARITH[f"arith.{name}"]) for name in _DIVISIONS},
+    **{f"arith.{name}": ARITH[f"arith.{name}"] for name in _OTHERS},
 }
-"""What an estimate computes with; of the ops of kernels those on indices."""
+"""What an estimate computes with: the ops on two indices, which give what the kernel itself finds."""
 
 
 def evaluate(work: KernelWork, sizes: Sequence[int]) -> tuple[int, int]:

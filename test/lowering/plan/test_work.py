@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import f32
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.dialects.loom.target import Target
+from onnxloom.dialects.loom.tasks import task_fault
 from onnxloom.lowering.plan import work
 from onnxloom.lowering.plan.kernel_work import kernel_work, works_of
 from onnxloom.lowering.plan.program import KernelWork
@@ -45,6 +46,22 @@ def test_kernels_without_tasks_have_no_estimate() -> None:
     plain = body.end()
     assert kernel_work(plain) is None
     assert works_of([plain]) == {}
+
+
+def test_tasks_that_a_condition_counts_stay_on_one_thread() -> None:
+    body = KernelBody("chosen", [f32], [f32], 2)
+    s, (rows, other) = body.scalars, body.sizes
+    with body.tasks(s.select(s.cmp("lt", rows, other), rows, other)) as i:
+        body.store(body.load(body.ins[0], i), body.outs[0], i)
+    chosen = body.end()
+    assert task_fault(chosen) is None
+    assert kernel_work(chosen) is None
+
+
+@pytest.mark.parametrize(("a", "b", "quotient", "rest"), [(7, -2, -3, 1), (-7, 2, -3, -1), (7, 0, 0, 0)])
+def test_divisions_give_what_the_kernel_finds(a: int, b: int, quotient: int, rest: int) -> None:
+    assert work.OPERATIONS["arith.divsi"](a, b) == quotient
+    assert work.OPERATIONS["arith.remsi"](a, b) == rest
 
 
 def test_bounds_that_depend_on_an_index_are_taken_at_its_first_value() -> None:
