@@ -66,9 +66,11 @@ class Team:
         """Starts helpers until there are `workers` workers. A run does without those that do not start."""
         with self._lock:
             while self.size < workers:
-                if not self.closed:
-                    self._start(self.size)
+                worker = self.size
+                # Counted first: Ctrl-C while it starts must not give its number to another helper as well.
                 self.size += 1
+                if not self.closed:
+                    self._start(worker)
 
     def _start(self, worker: int) -> None:
         helper = threading.Thread(

@@ -271,6 +271,31 @@ def test_threads_that_do_not_start_are_done_without(
     np.testing.assert_array_equal(table.counts, 1)
 
 
+def test_a_start_that_is_interrupted_uses_up_its_number(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Helpers of one number would share private memory."""
+    started: list[int] = []
+
+    class Interrupted(threading.Thread):
+        def __init__(self, *, args: tuple[int, int], **_: Any) -> None:
+            super().__init__()
+            self.worker = args[1]
+
+        def start(self) -> None:
+            started.append(self.worker)
+            if len(started) == 1:
+                raise KeyboardInterrupt
+
+    assert executor.team is not None
+    team = Team(executor.team)
+    monkeypatch.setattr(teams.threading, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        team.grow(3)
+    team.grow(3)
+    assert started == [1, 2]
+
+
 _MODEL = """
 import os, signal, sys, threading, time
 import numpy as np
