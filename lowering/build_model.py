@@ -104,7 +104,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
         fused,
         _open_ranks(programs[0]),
         overridable,
-        works_of(kernels),
+        works_of(kernels) if options.jit == "llvm" else {},  # Numba's run all tasks in each call
         target.triple if objects else "",
         target.required if objects else (),
     )

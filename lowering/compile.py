@@ -106,7 +106,7 @@ def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
 
     # What Numba makes needs Numba where it runs.
     cache = PlanCache.of(source, options) if options.cache and options.jit == "llvm" else None
-    threads = _threads(options)
+    threads = thread_count(options.threads)
     # A model that is loaded runs no pass that could be logged, and has no IR that could be looked at.
     wanted = options.observe is not None or log_wanted()
     stored = None if cache is None or wanted else cache.load(threads)
@@ -141,9 +141,4 @@ def compile_module(module: ModuleOp, options: CompileOptions = CompileOptions())
     verify_module(module)
     with extensions_in_use(options):
         artifact = artifact_of_module(module.clone(), options)
-    return load_artifact(artifact, threads=_threads(options))
-
-
-def _threads(options: CompileOptions) -> int:
-    """Kernels in the form that Numba compiles do all their work in one call."""
-    return 1 if options.jit == "numba" else thread_count(options.threads)
+    return load_artifact(artifact, threads=thread_count(options.threads))

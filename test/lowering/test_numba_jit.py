@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_results_are_those_of_the_other_emitter() -> None:
             np.testing.assert_allclose(got, want, rtol=2e-3 if want.dtype == np.float16 else 1e-5, atol=1e-6)
         else:
             np.testing.assert_array_equal(got, want)
+
+
+def test_a_file_with_its_kernels_runs_them_whole_on_any_number_of_threads(tmp_path: Path) -> None:
+    """Such a kernel does all of its tasks in each call."""
+    compiled = onnxloom.compile(model()[0], jit="numba")
+    assert compiled.artifact.works == {}
+    compiled.save(tmp_path / "model.loom")
+    loaded = onnxloom.load(tmp_path / "model.loom", threads=2)
+    assert loaded.artifact.objects and not loaded.artifact.works
 
 
 def test_another_compiler_is_refused() -> None:
