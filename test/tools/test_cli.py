@@ -156,6 +156,21 @@ def test_explain_lists_chains_declines_and_host_steps(run: Callable[..., Any], m
     assert "in Python: 1 op\n  onnx.NonZero" in out
 
 
+def test_explain_tells_ops_that_cannot_run_from_those_in_python(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = tmp_path / "foreign.onnx"
+    header = '<ir_version: 10, opset_import: ["" : 21, "foreign" : 1]>'
+    text = header + " g (float[3] x) => (float[3] y, int64[1, n] z) { y = foreign.Thing(x)  z = NonZero(x) }"
+    onnx.save(onnx.parser.parse_model(text), path)
+    code, out, err = run("explain", path)
+    assert (code, err) == (0, "")
+    assert "in Python: 1 op\n  onnx.NonZero" in out
+    refused = out.partition("not supported, the model does not run: 1 op\n")[2]
+    assert refused.endswith("there is no kernel for foreign::Thing\n")
+    assert run("run", path)[0] == 1
+
+
 def test_explain_lists_fused_ops_that_run_op_by_op(run: Callable[..., Any], tmp_path: Path) -> None:
     path = tmp_path / "foreign.mlir"
     path.write_text(

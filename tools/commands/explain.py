@@ -23,6 +23,7 @@ from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from onnxloom.lowering.compile import CompileOptions
 
@@ -133,10 +134,27 @@ def _explain_conversion(module: ModuleOp, options: CompileOptions) -> None:
     running = [op for op in hosts if op.reason.data != PLAN_TIME_REASON]
     say(f"compiled: {_count(len(kernels), 'kernel')} for {_count(len(launches), 'launch', 'launches')}")
     say(f"settled before running, from shapes and constants: {_count(len(settled), 'op')}")
-    say(f"in Python: {_count(len(running), 'op')}")
+    in_python: list[str] = []
+    refused: list[str] = []
     for op in running:
-        inner = next(inner for inner in op.body.block.ops if inner.name != "onnx.NoValue")
-        say(f"  {describe(inner)}: {op.reason.data}")
+        node = next(inner for inner in op.body.block.ops if inner.name != "onnx.NoValue")
+        (in_python if _runs_in_python(node) else refused).append(f"  {describe(node)}: {op.reason.data}")
+    for line in (f"in Python: {_count(len(in_python), 'op')}", *in_python):
+        say(line)
+    if not refused:
+        return
+    for line in (f"not supported, the model does not run: {_count(len(refused), 'op')}", *refused):
+        say(line)
+
+
+def _runs_in_python(op: Operation) -> bool:
+    """Whether anything here evaluates the op; a session refuses the model otherwise."""
+    from onnxloom.dialects import onnx
+    from onnxloom.lowering.runtime.host_ops import can_evaluate
+
+    if isinstance(op, onnx.CustomOp):
+        return can_evaluate(op.domain_name.data, op.function_name.data)
+    return not isinstance(op, onnx.OnnxOp) or can_evaluate(op.domain, op.onnx_name)
 
 
 def _explain_plan(args: argparse.Namespace) -> None:
