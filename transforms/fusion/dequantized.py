@@ -85,6 +85,8 @@ def transposes_around(product: Operation) -> tuple[onnx.TransposeOp, onnx.Transp
     (following,) = after
     if not isinstance(following, onnx.TransposeOp):
         return None
+    if before.parent is not product.parent or following.parent is not product.parent:
+        return None
     to_first, to_last = (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
     if ints_attr(before, "perm") != to_first or ints_attr(following, "perm") != to_last:
         return None

@@ -43,6 +43,8 @@ class ConvChannelsLastFusion(EpilogueFusion):
         assert isinstance(before, Operation) and after is not None
         if only_reader(before.results[0]) is not product:
             return Miss("the transposed input of the convolution is read elsewhere")
+        if before.parent is not product.parent or after.parent is not product.parent:
+            return Miss("a Transpose of the convolution is in another block")
         if len(shape_of(before.operands[0]) or ()) != rank:
             return Miss("the rank of the input of the convolution is not known")
         return Core(product, (before,), (after,))

@@ -57,6 +57,24 @@ DECLINES = {
 }
 
 
+AFTER = f'"onnx.Transpose"(%1) {{{OUTWARDS}}} : ({INNER}) -> {RESULT}'
+BRANCHES = f"""%c = onnx.Constant dense<true> : tensor<i1>
+%2 = "onnx.If"(%c) ({{
+  %then = {AFTER}
+  "onnx.Yield"(%then) : ({RESULT}) -> ()
+}}, {{
+  "onnx.Yield"(%r) : ({RESULT}) -> ()
+}}) : (tensor<i1>) -> {RESULT}"""
+
+
+def test_a_transpose_in_a_branch_is_left_there() -> None:
+    captured = FITS.replace(f"%2 = {AFTER}", BRANCHES)
+    assert "onnx.If" in captured
+    assert detected(ConvChannelsLastFusion, captured, "Conv") == (
+        "a Transpose of the convolution is in another block"
+    )
+
+
 @pytest.mark.parametrize("case", DECLINES)
 def test_why_a_convolution_is_none(case: str) -> None:
     text, reason = DECLINES[case]

@@ -7,7 +7,11 @@ from fusion_reasons import checked, detected, first, function_of, stops, unfit
 from ir_graphs import graph
 
 from onnxloom.dialects import onnx
-from onnxloom.transforms.fusion.dequantized import dequantized_factors, is_held_for_product
+from onnxloom.transforms.fusion.dequantized import (
+    dequantized_factors,
+    is_held_for_product,
+    transposes_around,
+)
 from onnxloom.transforms.fusion.kinds.quantized_chain import QuantizedChainFusion
 from onnxloom.transforms.miss import Miss
 
@@ -283,3 +287,28 @@ def test_which_constants_stay_integers() -> None:
     assert not held(LEFT, RIGHT, *matrix), "the product is none of this kind"
     assert not held(RIGHT, "%y = Relu %1 : tensor<8x16xf32>"), "nothing multiplies it"
     assert not held(RIGHT, "%y = Identity %f : tensor<4x8xf32>"), "nothing reads it"
+
+
+CONVOLUTION = """func.func @f(%x: tensor<1x4x4x8xf32>, %w: tensor<8x8x1x1xf32>) -> tensor<1x4x4x8xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %0 = "onnx.Transpose"(%x) {perm = [0 : si64, 3 : si64, 1 : si64, 2 : si64]}
+    : (tensor<1x4x4x8xf32>) -> tensor<1x8x4x4xf32>
+  %1 = "onnx.Conv"(%0, %w, %none) : (tensor<1x8x4x4xf32>, tensor<8x8x1x1xf32>, none) -> tensor<1x8x4x4xf32>
+  HERE
+  onnx.Return %2 : tensor<1x4x4x8xf32>
+}"""
+LAST = """"onnx.Transpose"(%1) {perm = [0 : si64, 2 : si64, 3 : si64, 1 : si64]}
+    : (tensor<1x8x4x4xf32>) -> tensor<1x4x4x8xf32>"""
+IN_A_BRANCH = f"""%2 = "onnx.If"(%c) ({{
+    %then = {LAST}
+    "onnx.Yield"(%then) : (tensor<1x4x4x8xf32>) -> ()
+  }}, {{
+    "onnx.Yield"(%x) : (tensor<1x4x4x8xf32>) -> ()
+  }}) : (tensor<i1>) -> tensor<1x4x4x8xf32>"""
+
+
+@pytest.mark.parametrize(("after", "are_there"), [(f"%2 = {LAST}", True), (IN_A_BRANCH, False)])
+def test_a_transpose_in_a_branch_is_not_the_convolutions(after: str, are_there: bool) -> None:
+    convolution = first(function_of(CONVOLUTION.replace("HERE", after)), "Conv")
+    assert (transposes_around(convolution) is not None) is are_there
