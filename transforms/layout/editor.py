@@ -31,7 +31,7 @@ class LayoutEditor:
     def __init__(self, block: Block):
         self.block = block
         self._twins: dict[SSAValue, SSAValue] = {}
-        self._broadcast: dict[tuple[SSAValue, int], SSAValue] = {}
+        self._broadcast: dict[tuple[SSAValue, int, bool], SSAValue] = {}
         self._renamed: dict[SSAValue, SSAValue] = {}
         """Value -> what is to be read instead. Rules know ops by what they read before."""
 
@@ -80,25 +80,27 @@ class LayoutEditor:
             self._twins[value] = twin
         return twin
 
-    def broadcast(self, value: SSAValue, rank: int) -> SSAValue:
+    def broadcast(self, value: SSAValue, rank: int, *, gives_rank: bool) -> SSAValue:
         """A value that is broadcast to a tensor of `rank` dims, so that its dims meet the same dims of the
         channels-last tensor.
+
+        Constants lose leading dims of 1, unless the rank of the tensor may be theirs (`gives_rank`).
         """
         shape = shape_of(value)
         assert shape is not None and len(shape) <= rank
         if all(dim == 1 for dim in shape):
             return value
-        key = (value, rank)
+        key = (value, rank, gives_rank)
         if key not in self._broadcast:
-            self._broadcast[key] = self._permuted(value, shape, rank)
+            self._broadcast[key] = self._permuted(value, shape, rank, gives_rank)
         return self._broadcast[key]
 
-    def _permuted(self, value: SSAValue, shape: tuple[int, ...], rank: int) -> SSAValue:
+    def _permuted(self, value: SSAValue, shape: tuple[int, ...], rank: int, gives_rank: bool) -> SSAValue:
         array = known_array(value)
         missing = rank - len(shape)
         if array is not None:
             full = array.reshape((1,) * missing + array.shape).transpose(to_last(rank))
-            leading = next(axis for axis, dim in enumerate(full.shape) if dim != 1)
+            leading = 0 if gives_rank else next(axis for axis, dim in enumerate(full.shape) if dim != 1)
             return self.constant(full.reshape(full.shape[leading:]))
         if missing:
             axes = self.constant(np.arange(missing))

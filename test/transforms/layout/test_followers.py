@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from layout_models import AROUND, IMAGE, border, converted, model
+from layout_models import AROUND, IMAGE, border, converted, inferred, model
 
 from onnxloom.testing.tolerance import Abs
 
@@ -201,6 +201,31 @@ def test_an_operand_of_lower_rank_that_is_not_constant_is_transposed():
         f'%b = "onnx.Add"(%a, %s) : ({IMAGE}, tensor<4x1x1xf32>) -> {IMAGE}', extra=", %s: tensor<4x1x1xf32>"
     )
     assert border(converted(text)) == [AROUND[0], "onnx.Unsqueeze -> onnx.Add", AROUND[1]]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        '%m = "onnx.Mul"(%z, %c) : (tensor<f32>, tensor<1x4x6x5xf32>) -> tensor<1x4x6x5xf32>',
+        '%m = "onnx.DequantizeLinear"(%q, %z, %none) : (tensor<1x4x6x5xi8>, tensor<f32>, none)'
+        " -> tensor<1x4x6x5xf32>",
+    ],
+)
+def test_a_constant_that_gives_the_result_its_rank_keeps_dims_of_1(made: str):
+    image = "tensor<1x4x6x5xf32>"
+    rows = [[[[float(place % 7)] * 5 for place in range(6 * c, 6 * c + 6)] for c in range(4)]]
+    text = model(
+        f"%c = onnx.Constant dense<{rows}> : {image}\n"
+        f"%q = onnx.Constant dense<{str(rows).replace('.0', '')}> : tensor<1x4x6x5xi8>\n"
+        f'{made}\n%b = "onnx.Add"(%a, %m) : ({image}, {image}) -> {image}',
+        image,
+        image,
+        extra=", %z: tensor<f32>",
+    )
+    module = inferred(str(converted(text)))
+    assert all(
+        op.results[0].type.get_num_dims() == 4 for op in module.walk() if op.name == made.split('"')[1]
+    )
 
 
 def test_the_mean_of_all_places_is_that_of_two_axes():

@@ -50,7 +50,7 @@ class ElementwiseRule(LayoutRule):
             if value in follow.reads:
                 operands.append(editor.last(value))
             elif value in broadcast:
-                operands.append(editor.broadcast(value, rank))
+                operands.append(editor.broadcast(value, rank, gives_rank=not follow.reads))
             else:
                 operands.append(value)
         has_axis = isinstance(op, onnx.QuantizeLinearOp | onnx.DequantizeLinearOp)
