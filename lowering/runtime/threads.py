@@ -7,9 +7,13 @@ from functools import cache
 from pathlib import Path
 
 from onnxloom.errors import InputError
+from onnxloom.lowering.team_code import MAX_WORKERS
 
 VARIABLE = "ONNXLOOM_NUM_THREADS"
 """Environment variable that stands in for a number of threads of 0."""
+
+_MOST_DIGITS = 20
+"""Of a text that Python is asked to read: it refuses thousands."""
 
 _CPUS = Path("/sys/devices/system/cpu")
 _CGROUP = Path("/sys/fs/cgroup")
@@ -21,17 +25,18 @@ def thread_count(wanted: int, what: str = "threads") -> int:
     Raises:
         InputError: it is no such number.
     """
-    if type(wanted) is not int or wanted < 0:
+    if type(wanted) is not int or not 0 <= wanted <= MAX_WORKERS:
         raise InputError(
-            f"{what} is {wanted!r}; expected 0 (as many as there are cores) or a number of threads"
+            f"{what} is {wanted!r}; expected 0 (as many as there are cores) or a number of threads,"
+            f" at most {MAX_WORKERS}"
         )
     if wanted:
         return wanted
     told = os.environ.get(VARIABLE, "").strip()
     if not told:
         return usable_cores()
-    if not told.isdecimal():
-        raise InputError(f"{VARIABLE} is {told!r}; expected a number of threads")
+    if not told.isdecimal() or len(told) > _MOST_DIGITS or int(told) > MAX_WORKERS:
+        raise InputError(f"{VARIABLE} is {told!r}; expected a number of threads, at most {MAX_WORKERS}")
     return int(told) or usable_cores()
 
 
@@ -40,7 +45,7 @@ def usable_cores() -> int:
     cpus = _affinity()
     cores = len({_core_of(cpu) for cpu in cpus})
     quota = _quota()
-    return max(1, cores if quota is None else min(cores, quota))
+    return min(max(1, cores if quota is None else min(cores, quota)), MAX_WORKERS)
 
 
 def _affinity() -> set[int]:

@@ -69,17 +69,18 @@ def test_what_is_told_counts_more(system: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(VARIABLE, "3")
     assert thread_count(0) == 3
     assert thread_count(7) == 7
+    assert thread_count(1024) == 1024
     monkeypatch.setenv(VARIABLE, "0")
     assert thread_count(0) == 4
 
 
-@pytest.mark.parametrize("wanted", [-1, 1.5, "2", True, None])
+@pytest.mark.parametrize("wanted", [-1, 1.5, "2", True, None, 1025])
 def test_other_values_mean_nothing(system: Path, wanted: object) -> None:
     with pytest.raises(InputError, match="intra_op_num_threads is .*expected 0"):
         thread_count(wanted, "intra_op_num_threads")  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("text", ["-1", "two", "1.5"])
+@pytest.mark.parametrize("text", ["-1", "two", "1.5", "1025", "1" * 5000])
 def test_neither_do_other_texts(system: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(VARIABLE, text)
     with pytest.raises(InputError, match=VARIABLE):
