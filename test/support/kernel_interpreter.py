@@ -79,6 +79,7 @@ _BINARY: dict[type[Operation], Callable[[Any, Any], Any]] = {
     arith.AddiOp: np.add, arith.SubiOp: np.subtract, arith.MuliOp: np.multiply,
     arith.AddfOp: np.add, arith.SubfOp: np.subtract, arith.MulfOp: np.multiply, arith.DivfOp: np.divide,
     arith.DivSIOp: _trunc_div, arith.DivUIOp: _no_zero(_logical(operator.floordiv)),
+    arith.CeilDivSIOp: _no_zero(lambda a, b: -np.floor_divide(-a, b)),
     arith.RemSIOp: _no_zero(np.fmod), arith.RemUIOp: _no_zero(_logical(np.fmod)),
     arith.MaxSIOp: np.maximum, arith.MinSIOp: np.minimum,
     arith.MaxUIOp: _logical(np.maximum), arith.MinUIOp: _logical(np.minimum),

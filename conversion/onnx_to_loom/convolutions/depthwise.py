@@ -76,7 +76,7 @@ class _Writer:
 
     def write(self) -> None:
         k = self.kernel
-        whole = self._strides_agree()
+        whole, covers = self._strides_agree(), self._operands_cover()
         counts = [self.batch, self.group, self.rows]
         planes = k.mul(k.mul(self.batch, self.group), self.rows)
         with plane_tasks(k, planes) as (plane, last):
@@ -89,10 +89,13 @@ class _Writer:
             def hold() -> None:
                 fixed[:] = k.load_fixed(self.others, at[3:], self.column_strides)
 
+            end = k.mul(last, self.points)
+            if covers is not None:
+                end = k.scalars.select(covers, end, k.add(at[2], self.points))
             sweep = WindowSweep(k, self.window, [*self.leading, self.width], self.strides, self.lanes)
             sweep.write(
                 at[1],
-                k.sub(k.mul(last, self.points), at[2]),
+                k.sub(end, at[2]),
                 lambda lane: self._output(lane, at, weights, fixed),
                 before=hold,
                 whole=whole,
@@ -106,6 +109,27 @@ class _Writer:
             if known is None:
                 agrees = k.scalars.cmp("eq", stride, k.index(1))
                 result = agrees if result is None else k.scalars.and_(result, agrees)
+        return result
+
+    def _operands_cover(self) -> Scalar | None:
+        """Whether operands that move along the points have as many elements as the result.
+
+        Those of fewer planes have nothing behind the end of a plane that a vector could read.
+        """
+        k, s = self.kernel, self.kernel.scalars
+        last = [k.sub(count, k.index(1)) for count in (self.batch, self.group, self.rows)]
+
+        def last_plane(line: Sequence[Scalar]) -> Scalar:
+            offset = k.index(0)
+            for i, stride in zip(last, line, strict=True):
+                offset = k.add(offset, k.mul(i, stride))
+            return offset
+
+        result: Scalar | None = None
+        for line, known in zip(self.lines[3:], self.column_strides, strict=True):
+            if known != 0:
+                covers = s.cmp("eq", last_plane(line), last_plane(self.lines[2]))
+                result = covers if result is None else s.and_(result, covers)
         return result
 
     def _output(
