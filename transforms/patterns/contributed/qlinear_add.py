@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
+from onnxloom.transforms.patterns.contributed.qlinear import dequantized, quantized
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
 
 
@@ -20,6 +21,5 @@ class ContributedQLinearAddPattern(ContributedOpPattern):
     )
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
-        a = op.DequantizeLinear(inputs.A, inputs.A_scale, inputs.A_zero_point)
-        b = op.DequantizeLinear(inputs.B, inputs.B_scale, inputs.B_zero_point)
-        return op.QuantizeLinear(op.Add(a, b), inputs.C_scale, inputs.C_zero_point)
+        y = op.Add(dequantized(inputs, "A"), dequantized(inputs, "B"))
+        return quantized(match, y, "C", like="A")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
+from onnxloom.transforms.patterns.contributed.qlinear import dequantized, quantized
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
 
 
@@ -15,6 +16,5 @@ class ContributedQLinearLeakyReluPattern(ContributedOpPattern):
     attributes: ClassVar[Mapping[str, Any]] = {"alpha": 0.01}
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
-        x = op.DequantizeLinear(inputs.X, inputs.X_scale, inputs.X_zero_point)
-        y = op.LeakyRelu(x, alpha=match.attribute("alpha"))
-        return op.QuantizeLinear(y, inputs.Y_scale, inputs.Y_zero_point)
+        y = op.LeakyRelu(dequantized(inputs, "X"), alpha=match.attribute("alpha"))
+        return quantized(match, y, "Y", like="X")

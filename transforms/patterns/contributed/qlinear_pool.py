@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.contributed.nhwc_max_pool import channels_first, channels_last
-from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
+from onnxloom.transforms.patterns.contributed.qlinear import dequantized, quantized
+from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor
 
 OPERANDS = ("X", "x_scale", "x_zero_point", "y_scale", "y_zero_point")
 
@@ -17,10 +18,10 @@ def quantized_pool(inputs: Inputs, match: Match, pool: Callable[[Tensor], Tensor
     is_last = bool(match.attribute("channels_last"))
     if is_last and (rank is None or rank < 3):
         return no_match(match.anchor, "the rank of the input is not known, or has no spatial dims")
-    x = op.DequantizeLinear(inputs.X, inputs.x_scale, inputs.x_zero_point)
+    x = dequantized(inputs, "X", "x")
     if is_last:
         assert rank is not None
         y = channels_last(pool(channels_first(x, rank)), rank)
     else:
         y = pool(x)
-    return op.QuantizeLinear(y, inputs.y_scale, inputs.y_zero_point)
+    return quantized(match, y, "y", like="X")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
+from onnxloom.transforms.patterns.contributed.qlinear import dequantized, quantized
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
 
 
@@ -11,6 +12,4 @@ class ContributedQLinearSigmoidPattern(ContributedOpPattern):
     operands = ("X", "X_scale", "X_zero_point", "Y_scale", "Y_zero_point")
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
-        x = op.DequantizeLinear(inputs.X, inputs.X_scale, inputs.X_zero_point)
-        y = op.Sigmoid(x)
-        return op.QuantizeLinear(y, inputs.Y_scale, inputs.Y_zero_point)
+        return quantized(match, op.Sigmoid(dequantized(inputs, "X")), "Y", like="X")

@@ -32,6 +32,7 @@ S, T = np.float32(0.03), np.float32(0.05)
 Z, Y = np.uint8(100), np.uint8(9)
 X = bytes_of(2, 3, 6, 5)
 LAST = bytes_of(2, 6, 5, 3)
+SIGNED = bytes_of(2, 3, 6, 5, dtype=np.int8)
 COLUMNS = RNG.uniform(0.001, 0.02, 6).astype(np.float32)
 
 CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
@@ -56,6 +57,9 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
         {"transB": 1},
     ),
     ("QGemm", [bytes_of(4, 8), S, Z, bytes_of(8, 6, dtype=np.int8), S, np.int8(0)], {}),
+    ("QLinearMul", [SIGNED, S, np.int8(3), SIGNED, T, np.int8(-7), T], {}),
+    ("QLinearSigmoid", [SIGNED, S, None, np.float32(1 / 128), None], {}),
+    ("QLinearLeakyRelu", [SIGNED, S, None, T, None], {"alpha": 0.2}),
     ("QuantizeLinear", [RNG.normal(size=(3, 4)).astype(np.float32), S, Z], {}),
     ("DequantizeLinear", [bytes_of(3, 4), S, Z], {}),
 ]  # fmt: skip
@@ -65,10 +69,12 @@ def model_of(
     op: str, inputs: list[Any], attributes: dict[str, Any]
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """The tensors of at most 8 bits and the floats are inputs, parameters are constants."""
-    names = [f"x{i}" for i in range(len(inputs))]
+    names = [f"x{i}" if value is not None else "" for i, value in enumerate(inputs)]
     fed = {n: v for n, v in zip(names, inputs, strict=True) if isinstance(v, np.ndarray) and v.ndim > 1}
     held = [
-        numpy_helper.from_array(np.asarray(v), n) for n, v in zip(names, inputs, strict=True) if n not in fed
+        numpy_helper.from_array(np.asarray(v), n)
+        for n, v in zip(names, inputs, strict=True)
+        if n and n not in fed
     ]
     node = helper.make_node(op, names, ["y"], domain="com.microsoft", **attributes)
     infos = [
@@ -88,9 +94,10 @@ def test_values(op: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
     (actual,) = compiled.run(feeds).values()
     assert compiled.host_steps == 0, compiled.host_counts
     assert actual.dtype == wanted.dtype and actual.shape == wanted.shape
-    limit = 1 if actual.dtype == np.uint8 else 2e-5 * np.abs(wanted).max()
+    is_quantized = actual.dtype.kind != "f"
+    limit = 1 if is_quantized else 2e-5 * np.abs(wanted).max()
     assert np.abs(actual.astype(np.float64) - wanted).max() <= limit
-    if actual.dtype == np.uint8:
+    if is_quantized:
         assert (actual != wanted).mean() <= 0.05
 
 
