@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked, shape_of
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
@@ -39,15 +40,49 @@ def transposed(builder: KernelBuilder, data: SSAValue, perm: Sequence[int]) -> S
     groups = _neighbours(moved)
     sizes = [builder.multiply([dims[p] for p in group]) for group in groups]
     strides = _strides(builder, groups, sizes)
+    lengths = [_length([shape[p] for p in group]) for group in groups]
     contiguous = max(range(len(groups)), key=lambda g: groups[g][-1])
-    if contiguous == len(groups) - 1:
-        return gather_copy(builder, data, type_, out_dims, sizes, strides)
-    woven = _interleaved(builder, data, groups, contiguous)
-    if woven is not None:
-        k, sizes, strides = woven, sizes[:-1], [*strides[:-2], strides[-1]]
+    return strided_copy(builder, data, type_, out_dims, Places(sizes, strides, lengths, contiguous))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the elements of a result lie in its source: one entry per loop, the outermost first."""
+
+    sizes: Sequence[SSAValue]
+    strides: Sequence[SSAValue]
+    lengths: Sequence[int | None]
+    """The sizes as far as they are known at compile time."""
+    contiguous: int | None
+    """The loop along which elements are next to each other in the source."""
+
+
+def strided_copy(
+    builder: KernelBuilder,
+    source: SSAValue,
+    type_: TensorType[Attribute],
+    dims: Sequence[SSAValue],
+    places: Places,
+    offset: SSAValue | None = None,
+) -> SSAValue:
+    """A row-major tensor of what lies at these places, the first of them at `offset`."""
+    sizes, strides = places.sizes, places.strides
+    if places.contiguous is None or places.contiguous == len(sizes) - 1:
+        return gather_copy(builder, source, type_, dims, sizes, strides, offset)
+    if offset is not None:
+        total = builder.multiply(builder.dims(source))
+        rest = builder.insert(arith.SubiOp(total, offset)).results[0]
+        source = builder.view(source, [rest], TensorType(type_.element_type, [DYNAMIC_INDEX]), offset)
+    k = _interleaved(builder, source, places)
+    if k is not None:
+        sizes, strides = sizes[:-1], [*strides[:-2], strides[-1]]
     else:
-        k = _tiled_kernel(builder, data, len(groups), contiguous)
-    return builder.launch(k, [data], [builder.empty(type_, out_dims)], [*sizes, *strides])[0]
+        k = _tiled_kernel(builder, source, len(sizes), places.contiguous)
+    return builder.launch(k, [source], [builder.empty(type_, dims)], [*sizes, *strides])[0]
+
+
+def _length(shape: Sequence[int]) -> int | None:
+    return None if DYNAMIC_INDEX in shape else math.prod(shape)
 
 
 def _neighbours(moved: Sequence[int]) -> list[list[int]]:
@@ -74,18 +109,15 @@ def _strides(
     return [strides[g] for g in range(len(groups))]
 
 
-def _interleaved(
-    builder: KernelBuilder, data: SSAValue, groups: Sequence[Sequence[int]], contiguous: int
-) -> KernelBody | None:
+def _interleaved(builder: KernelBuilder, data: SSAValue, places: Places) -> KernelBody | None:
     """The kernel for a few long rows whose elements come to lie next to each other; None for all else."""
-    word, shape = word_type(data.type), shape_of(data)
-    lanes = tile_lanes(builder.kernels.target, word)
-    rows = math.prod(shape[p] for p in groups[-1])
-    if lanes is None or contiguous != len(groups) - 2 or any(shape[p] < 0 for p in groups[-1]):
+    word = word_type(data.type)
+    lanes, rows = tile_lanes(builder.kernels.target, word), places.lengths[-1]
+    if lanes is None or rows is None or places.contiguous != len(places.sizes) - 2:
         return None
     if not 2 <= rows <= min(MAX_ROWS, lanes):
         return None
-    return interleave_kernel(word, len(groups) - 2, rows, lanes)
+    return interleave_kernel(word, len(places.sizes) - 2, rows, lanes)
 
 
 def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int) -> KernelBody:
