@@ -24,6 +24,8 @@ class KernelSet:
         self.winograd = winograd
         self._names: dict[Any, str] = {}
         self._kernels: dict[str, KernelOp] = {}
+        self.by_author: dict[str, str] = {}
+        """Names of kernels that are the same whatever they are launched for, by their authors' names."""
 
     def add(self, kernel: KernelOp) -> str:
         """Keeps the kernel unless one of the same content is there; gives the name to launch."""

@@ -28,6 +28,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 from onnxloom.conversion.onnx_to_loom.channels_last.operand_strides import channel_stride
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.launch_once import launch_once_written
 from onnxloom.conversion.onnx_to_loom.products.product_loops import fitted, gemm_tile_op, tile_of
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile
@@ -84,9 +85,13 @@ def build_winograd(builder: KernelBuilder, name: str, conv: Convolution) -> SSAV
     vector = TensorType(f32, [DYNAMIC_INDEX])
     points = builder.empty(vector, [builder.multiply([step, builder.index(POINTS)])])
     sizes = [*space[:4], *space[7:11], step]
-    kernel = builder.kernel("winograd_points", [conv.source], [vector], len(sizes))
-    _Points(kernel).write()
-    (points,) = builder.launch(kernel, [conv.source], [points], sizes)
+
+    def write_points() -> KernelBody:
+        kernel = builder.kernel("winograd_points", [conv.source], [vector], len(sizes))
+        _Points(kernel).write()
+        return kernel
+
+    (points,) = launch_once_written(builder, "winograd_points", write_points, [conv.source], [points], sizes)
     weights = _packed(builder, conv.weights, tile)
     ins = [points, weights, *conv.others]
     outs = [
