@@ -205,6 +205,17 @@ def test_profile_lists_kernels_and_steps_in_python(run: Callable[..., Any], mode
     assert "us NonZero" in table
 
 
+def test_a_compiled_file_has_no_kernels_to_look_at(
+    run: Callable[..., Any], model: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "model.loom"
+    assert run("compile", model, "-o", file)[0] == 0
+    for command in (("run", file, "--profile"), ("bench", file)):
+        code, _, err = run(*command)
+        assert code == 1
+        assert f"{file}: is a compiled model; expected the one it was compiled from" in err
+
+
 def test_import_and_export_round_trip(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
     text, back = tmp_path / "model.mlir", tmp_path / "back.onnx"
     assert run("import", model, "-o", text) == (0, "", "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from onnxloom.errors import InputError
+
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
@@ -24,10 +26,17 @@ class Inspected:
 
 
 def compile_inspected(source: Any, options: CompileOptions) -> Inspected:
-    """Compiles as `compile_model` does, with a look at the kernels. Raises what it raises."""
+    """Compiles as `compile_model` does, with a look at the kernels.
+
+    Raises:
+        InputError: `source` is a compiled file, which has machine code only. And what `compile_model` raises.
+    """
     from onnxloom.dialects.loom import KernelOp
+    from onnxloom.lowering.artifact.container import is_artifact
     from onnxloom.lowering.compile import compile_model
 
+    if is_artifact(source):
+        raise InputError(f"{source}: is a compiled model; expected the one it was compiled from")
     kernels: dict[str, KernelOp] = {}
 
     def observe(module: ModuleOp) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rounds", type=_positive, default=15, metavar="N", help="turns of each (default 15)"
     )
     parser.add_argument(
-        "--seconds", type=float, default=0.05, metavar="S", help="length of a turn (default 0.05)"
+        "--seconds", type=_seconds, default=0.05, metavar="S", help="length of a turn (default 0.05)"
     )
     parser.add_argument(
         "--reference", metavar="FILE.npz", help="outputs computed in float64: errors of all to these"
@@ -54,6 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", action="store_true", help="time every kernel against its limit")
     add_input_arguments(parser)
     add_compile_arguments(parser)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
+    return seconds
 
 
 def _positive(text: str) -> int:

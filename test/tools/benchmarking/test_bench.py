@@ -132,6 +132,9 @@ def test_a_model_the_peer_cannot_run_is_an_error(run: Run, tmp_path: Path):
         (("MODEL", "--picture", "x.png"), 2, "--picture x.png: expected a name that ends in .svg"),
         (("MODEL", "MODEL", "--inputs", "x.npz"), 2, "--inputs, --input and --reference are for one model"),
         (("MODEL", "--threads", "0"), 2, "'0' is no number of at least 1"),
+        (("MODEL", "--seconds", "0"), 2, "'0' is no number above 0"),
+        (("MODEL", "--seconds", "nan"), 2, "'nan' is no number above 0"),
+        (("MODEL", "--seconds", "soon"), 2, "'soon' is no number above 0"),
         (("FOLDER",), 1, "holds no model"),
     ],
 )
