@@ -19,9 +19,10 @@ from llvmlite import ir
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.microkernels import Finish
 from onnxloom.lowering.microkernels.aside import memory_aside
-from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead, splat
+from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
-from onnxloom.lowering.microkernels.tap_loops import TapLoops, TileArgs, c64
+from onnxloom.lowering.microkernels.tap_loops import TapLoops, TileArgs
+from onnxloom.lowering.microkernels.tile_code import by_height, by_width, c64, column_masks
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -40,10 +41,6 @@ class _Tile:
         self.adder, self.rows, self.vectors, self.lanes = adder, rows, vectors, adder.lanes
         self.skips = skips
         self.vector, self.suffix, self.align = adder.vector, adder.suffix, adder.bits // 8
-
-    def wider(self) -> _Tile:
-        """The tile of one more vector."""
-        return _Tile(self.adder, self.rows, self.vectors + 1, self.skips, self.finishing)
 
     def function(self) -> ir.Function:
         """A function of `TileArgs`."""
@@ -94,7 +91,7 @@ class _Tile:
                     b.store(done, self._gep(b, lines[row], c64(j * self.lanes)), align=self.align)
             with edge:
                 lines = self._lines(b, args.c, args.c_row, args.last)
-                masks = self._masks(b, args.columns)
+                masks = column_masks(b, args.columns, self.vectors, self.lanes)
                 reads = self._operands(b, args, masks)
                 types = [self.vector, PTR, I32, masks[0].type]
                 store = intrinsic(self.module, f"llvm.masked.store.{self.suffix}.p0", ir.VoidType(), types)
@@ -114,15 +111,6 @@ class _Tile:
         for _ in range(1, self.rows):
             lines.append(self._gep(b, lines[-1], stride))
         return lines
-
-    def _masks(self, b: ir.IRBuilder, columns: ir.Value) -> list[ir.Value]:
-        """Per vector the lanes that are columns."""
-        limit = splat(b, columns, self.lanes)
-        masks: list[ir.Value] = []
-        for j in range(self.vectors):
-            lanes = [j * self.lanes + lane for lane in range(self.lanes)]
-            masks.append(b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit))
-        return masks
 
     def _operands(
         self, b: ir.IRBuilder, args: TileArgs, masks: Sequence[ir.Value] | None
@@ -181,20 +169,16 @@ def emit_llvm(
     for buffer, offset, stride in zip(others, lines[::2], lines[1::2], strict=True):
         call_args += [at(buffer, offset), stride]
     finishing = None if finish is None else Finishing(finish, forms)
-    done = builder.append_basic_block("tile.done")
-    switch = builder.switch(rows, done)
-    smallest = 1
-    for height in heights(params["rows"]):
-        block = builder.append_basic_block(f"tile.{height}")
-        for count in range(smallest, height + 1):
-            switch.add_case(c64(count), block)
-        smallest = height + 1
-        builder.position_at_end(block)
-        adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
-        tile = _Tile(adder, height, 1, bool(params["skips"]), finishing)
-        _call_narrowest(builder, tile, params["vectors"], columns, call_args)
-        builder.branch(done)
-    builder.position_at_end(done)
+    adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
+
+    def emit(height: int) -> None:
+        def call(vectors: int) -> None:
+            tile = _Tile(adder, height, vectors, bool(params["skips"]), finishing)
+            builder.call(tile.function(), call_args)
+
+        by_width(builder, columns, params["lanes"], params["vectors"], call)
+
+    by_height(builder, rows, heights(params["rows"]), emit)
 
 
 def heights(rows: int) -> list[int]:
@@ -204,18 +188,3 @@ def heights(rows: int) -> list[int]:
     """
     powers = {4**i for i in range(rows.bit_length()) if 4**i < rows}
     return sorted({*powers, max(rows - 1, 1), rows})
-
-
-def _call_narrowest(
-    builder: ir.IRBuilder, tile: _Tile, most: int, columns: ir.Value, args: Sequence[ir.Value]
-) -> None:
-    """Calls the tile of the fewest vectors, at least those of `tile` and at most `most`, for all columns."""
-    if tile.vectors == most:
-        builder.call(tile.function(), args)
-        return
-    fits = builder.icmp_signed("<=", columns, c64(tile.vectors * tile.lanes))
-    with builder.if_else(fits) as (narrow, wide):
-        with narrow:
-            builder.call(tile.function(), args)
-        with wide:
-            _call_narrowest(builder, tile.wider(), most, columns, args)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from llvmlite import ir
 
+from onnxloom.lowering.emit_llvm.splats import in_all_lanes
 from onnxloom.lowering.microkernels import Finish
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 
@@ -48,7 +49,7 @@ class FinishRead:
     def _read(self, b: ir.IRBuilder, row: int, j: int) -> ir.Value:
         adder = self.adder
         if not self.form & BY_COLUMN:
-            return splat(b, b.load(self.lines[row], typ=adder.element), adder.lanes)
+            return in_all_lanes(b, b.load(self.lines[row], typ=adder.element), adder.lanes)
         offset = ir.Constant(ir.IntType(64), j * adder.lanes)
         place = b.gep(self.lines[row], [offset], source_etype=adder.element)
         align = adder.bits // 8
@@ -57,11 +58,3 @@ class FinishRead:
         types = [PTR, I32, self.masks[j].type, adder.vector]
         load = intrinsic(adder.module, f"llvm.masked.load.{adder.suffix}.p0", adder.vector, types)
         return b.call(load, [place, ir.Constant(I32, align), self.masks[j], adder.zero])
-
-
-def splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
-    """A vector of equal elements."""
-    vector = ir.VectorType(scalar.type, lanes)
-    undefined = ir.Constant(vector, ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(I32, lanes), None)
-    return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)

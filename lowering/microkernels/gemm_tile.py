@@ -22,8 +22,10 @@ from typing import Any
 from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
+from onnxloom.lowering.emit_llvm.splats import in_all_lanes
 from onnxloom.lowering.microkernels.aside import memory_aside, merged
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
+from onnxloom.lowering.microkernels.tile_code import by_height, by_width, c64, column_masks, fetch_early
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -31,17 +33,6 @@ PTR = ir.PointerType()
 
 CHUNK = 256
 """Products that are added up before the sum is put aside: onnxruntime's sums are as long."""
-
-
-def _c64(value: int) -> ir.Constant:
-    return ir.Constant(I64, value)
-
-
-def _splat(b: ir.IRBuilder, scalar: ir.Value, lanes: int) -> ir.Value:
-    vector = ir.VectorType(scalar.type, lanes)
-    undefined = ir.Constant(vector, ir.Undefined)
-    zeros = ir.Constant(ir.VectorType(I32, lanes), None)
-    return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, zeros)
 
 
 class _Tile:
@@ -66,11 +57,6 @@ class _Tile:
         self.adder = MultiplyAdd(module, element, self.lanes, target, params["parts"], signed_left)
         self.vector, self.align = self.adder.vector, self.adder.bits // 8
         self.target = target
-
-    def wider(self) -> _Tile:
-        """The tile of one more vector."""
-        more = self.vectors + 1
-        return _Tile(self.module, self.element, self.rows, more, self.params, self.target, self.fetches)
 
     def function(self) -> ir.Function:
         """`void(A, row stride, K stride, B, row stride, C, row stride, K, columns, last row, aside)`.
@@ -105,7 +91,7 @@ class _Tile:
     def _rows_of(self, b: ir.IRBuilder, pointer: ir.Value, stride: ir.Value) -> list[ir.Value]:
         rows: list[ir.Value] = [pointer]
         for i in range(1, self.rows):
-            row = b.select(b.icmp_signed("<", _c64(i), self.last), _c64(i), self.last)
+            row = b.select(b.icmp_signed("<", c64(i), self.last), c64(i), self.last)
             rows.append(self._gep(b, pointer, b.mul(stride, row)))
         return rows
 
@@ -122,11 +108,11 @@ class _Tile:
         aside, later = memory
         count = self.rows * self.vectors
         if self.adder.parts != 1:
-            start = (_c64(0), _c64(0), _c64(0))
+            start = (c64(0), c64(0), c64(0))
             sums, _ = self._chunk(b, (a_rows, lhs[2]), rhs, start, k, later)
             return self._by_row(sums)
-        places = [b.gep(aside, [_c64(i)], source_etype=self.vector) for i in range(count)]
-        is_long = b.icmp_signed(">", k, _c64(CHUNK))
+        places = [b.gep(aside, [c64(i)], source_etype=self.vector) for i in range(count)]
+        is_long = b.icmp_signed(">", k, c64(CHUNK))
         with b.if_then(is_long):
             for place in places:
                 b.store(self.adder.zero, place, align=self.align)
@@ -135,9 +121,9 @@ class _Tile:
         b.position_at_end(chunk)
         start = (b.phi(I64), b.phi(I64), b.phi(I64))
         for phi in start:
-            phi.add_incoming(_c64(0), entry)
+            phi.add_incoming(c64(0), entry)
         left = b.sub(k, start[0])
-        stop = b.add(start[0], b.select(b.icmp_signed("<", left, _c64(CHUNK)), left, _c64(CHUNK)))
+        stop = b.add(start[0], b.select(b.icmp_signed("<", left, c64(CHUNK)), left, c64(CHUNK)))
         sums, after = self._chunk(b, (a_rows, lhs[2]), rhs, start, stop, later)
         put, end = b.append_basic_block("chunk.aside"), b.append_basic_block("chunk.last")
         b.cbranch(b.icmp_signed("<", stop, k), put, end)
@@ -187,51 +173,42 @@ class _Tile:
         b.cbranch(b.icmp_signed("<", step, stop), body, done)
         b.position_at_end(body)
         if later:
-            self._fetch(b, self._gep(b, later[0], b.mul(step, later[1])))
+            fetch_early(b, self._gep(b, later[0], b.mul(step, later[1])))
         b_line = self._gep(b, rhs[0], b_offset)
         columns = [
-            b.load(self._gep(b, b_line, _c64(j * self.lanes)), align=self.align, typ=self.vector)
+            b.load(self._gep(b, b_line, c64(j * self.lanes)), align=self.align, typ=self.vector)
             for j in range(self.vectors)
         ]
         for pointer, row in zip(a_rows, self._by_row(sums), strict=True):
             scalar = b.load(self._gep(b, pointer, a_offset), typ=self.element)
-            factor = _splat(b, scalar, self.lanes)
+            factor = in_all_lanes(b, scalar, self.lanes)
             for phi, column in zip(row, columns, strict=True):
                 phi.add_incoming(self.adder.step(b, factor, column, phi), body)
-        step.add_incoming(b.add(step, _c64(1)), body)
+        step.add_incoming(b.add(step, c64(1)), body)
         a_offset.add_incoming(b.add(a_offset, a_step), body)
         b_offset.add_incoming(b.add(b_offset, rhs[1]), body)
         b.branch(head)
         b.position_at_end(done)
         return list(sums), [step, a_offset, b_offset]
 
-    def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
-        """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
-        fetch = intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
-        reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
-        b.call(fetch, [pointer, reading, second_cache, data])
-
     def _store(
         self, b: ir.IRBuilder, sums: list[list[ir.Value]], c: ir.Value, c_row: ir.Value, columns: ir.Value
     ) -> None:
         """Writes the tile: plain stores for a full one, masked stores at the right edge."""
         lines = self._rows_of(b, c, c_row)
-        full = b.icmp_signed(">=", columns, _c64(self.vectors * self.lanes))
+        full = b.icmp_signed(">=", columns, c64(self.vectors * self.lanes))
         with b.if_else(full) as (whole, edge):
             with whole:
                 for line, row in zip(lines, sums, strict=True):
                     for j, value in enumerate(row):
-                        b.store(value, self._gep(b, line, _c64(j * self.lanes)), align=self.align)
+                        b.store(value, self._gep(b, line, c64(j * self.lanes)), align=self.align)
             with edge:
                 bits = ir.VectorType(ir.IntType(1), self.lanes)
                 name = f"llvm.masked.store.{self.adder.suffix}.p0"
                 store = intrinsic(self.module, name, ir.VoidType(), [self.vector, PTR, I32, bits])
-                limit = _splat(b, columns, self.lanes)
-                for j in range(self.vectors):
-                    lanes = [j * self.lanes + lane for lane in range(self.lanes)]
-                    mask = b.icmp_signed("<", ir.Constant(ir.VectorType(I64, self.lanes), lanes), limit)
+                for j, mask in enumerate(column_masks(b, columns, self.vectors, self.lanes)):
                     for line, row in zip(lines, sums, strict=True):
-                        target = self._gep(b, line, _c64(j * self.lanes))
+                        target = self._gep(b, line, c64(j * self.lanes))
                         b.call(store, [row[j], target, ir.Constant(I32, self.align), mask])
 
 
@@ -254,46 +231,23 @@ def emit_llvm(
         builder.bitcast(builder.gep(buffer, [at]), PTR)
         for buffer, at in zip(buffers, (a_at, b_at, c_at), strict=True)
     )
-    done = builder.append_basic_block("tile.done")
-    call_args = [a, a_row, a_k, rhs, b_row, c, c_row, k, columns, builder.sub(rows, _c64(1))]
+    call_args = [a, a_row, a_k, rhs, b_row, c, c_row, k, columns, builder.sub(rows, c64(1))]
     call_args.append(memory_aside(builder, element, params))
     if later:
         later = [builder.bitcast(builder.gep(buffers[1], later[:1]), PTR), later[1]]
-    switch = builder.switch(rows, done)
-    smallest = 1
-    for height in _heights(params["rows"]):
-        block = builder.append_basic_block(f"tile.{height}")
-        for count in range(smallest, height + 1):
-            switch.add_case(_c64(count), block)
-        smallest = height + 1
-        builder.position_at_end(block)
-        tile = _Tile(builder.module, element, height, 1, params, target, bool(later))
-        _call_narrowest(builder, tile, params["vectors"], columns, call_args, later)
-        builder.branch(done)
-    builder.position_at_end(done)
+    lanes, most = params["lanes"], params["vectors"]
+
+    def emit(height: int) -> None:
+        def call(vectors: int) -> None:
+            tile = _Tile(builder.module, element, height, vectors, params, target, bool(later))
+            tile.call(builder, call_args, later)
+
+        by_width(builder, columns, lanes, most, call)
+
+    by_height(builder, rows, _heights(params["rows"]), emit)
 
 
 def _heights(rows: int) -> list[int]:
     """Row counts tiles are made for: powers of two, and the largest."""
     powers = [1 << i for i in range(rows.bit_length()) if 1 << i < rows]
     return [*powers, rows]
-
-
-def _call_narrowest(
-    builder: ir.IRBuilder,
-    tile: _Tile,
-    most: int,
-    columns: ir.Value,
-    args: Sequence[ir.Value],
-    later: Sequence[ir.Value],
-) -> None:
-    """Calls the tile of the fewest vectors, at least those of `tile` and at most `most`, for all columns."""
-    if tile.vectors == most:
-        tile.call(builder, args, later)
-        return
-    fits = builder.icmp_signed("<=", columns, _c64(tile.vectors * tile.lanes))
-    with builder.if_else(fits) as (narrow, wide):
-        with narrow:
-            tile.call(builder, args, later)
-        with wide:
-            _call_narrowest(builder, tile.wider(), most, columns, args, later)

@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.expand_math.exponential import EXP_POLYNOMIAL, LN2_HIGH, LN2_LOW, LOG2_E, ROUNDER
+from onnxloom.lowering.microkernels.multiply_add import intrinsic
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 F32 = ir.FloatType()
@@ -124,7 +125,7 @@ class _Rows:
             return [self._larger(b, element(at, live), carried[0]), *carried[1:]]
 
         whole = self._sweep_side_by_side(b, count, larger, lowest)
-        most = _declared(self.module, f"llvm.vector.reduce.fmax.v{self.lanes}f32", F32, [self.vector])
+        most = intrinsic(self.module, f"llvm.vector.reduce.fmax.v{self.lanes}f32", F32, [self.vector])
         largest = b.call(most, [whole], fastmath=("nnan",))  # `_larger` keeps no NaN
         if self.params["hidden"]:
             none = b.fcmp_ordered("==", largest, ir.Constant(F32, -math.inf))
@@ -146,7 +147,7 @@ class _Rows:
             return [b.fadd(carried[0], value)]
 
         (sums,) = self._sweep(b, count, exponential, [self._splat(0.0)])
-        add = _declared(self.module, f"llvm.vector.reduce.fadd.v{self.lanes}f32", F32, [F32, self.vector])
+        add = intrinsic(self.module, f"llvm.vector.reduce.fadd.v{self.lanes}f32", F32, [F32, self.vector])
         total = b.call(add, [ir.Constant(F32, -0.0), sums], fastmath=("reassoc",))
         one = ir.Constant(F32, 1.0)
         share = b.fdiv(one, total)
@@ -278,7 +279,7 @@ class _Rows:
     def _masked_load(
         self, b: ir.IRBuilder, pointer: ir.Value, live: ir.Value, other: ir.Value, align: int, suffix: str
     ) -> ir.Value:
-        load = _declared(
+        load = intrinsic(
             self.module, f"llvm.masked.load.{suffix}.p0", other.type, [PTR, I32, self.bits, other.type]
         )
         return b.call(load, [pointer, ir.Constant(I32, align), live, other])
@@ -300,7 +301,7 @@ class _Rows:
         if live is None:
             b.store(value, pointer, align=4)
             return
-        store = _declared(
+        store = intrinsic(
             self.module,
             f"llvm.masked.store.v{self.lanes}f32.p0",
             ir.VoidType(),
@@ -311,7 +312,7 @@ class _Rows:
     def _fma(self, b: ir.IRBuilder, x: ir.Value, y: ir.Value, z: ir.Value) -> ir.Value:
         if not self.target.has_fma:
             return b.fadd(b.fmul(x, y), z)
-        fma = _declared(self.module, f"llvm.fma.v{self.lanes}f32", self.vector, [self.vector] * 3)
+        fma = intrinsic(self.module, f"llvm.fma.v{self.lanes}f32", self.vector, [self.vector] * 3)
         return b.call(fma, [x, y, z])
 
     def _exp(self, b: ir.IRBuilder, x: ir.Value) -> ir.Value:
@@ -326,14 +327,9 @@ class _Rows:
             value = self._fma(b, value, r, self._splat(coefficient))
         if self.lanes == 16 and self.target.is_x86 and self.target.has("avx512f"):
             types = [self.vector, self.vector, self.vector, I16, I32]
-            scale = _declared(self.module, "llvm.x86.avx512.mask.scalef.ps.512", self.vector, types)
+            scale = intrinsic(self.module, "llvm.x86.avx512.mask.scalef.ps.512", self.vector, types)
             all_lanes, nearest = ir.Constant(I16, -1), ir.Constant(I32, 4)
             return b.call(scale, [value, n, self._splat(0.0), all_lanes, nearest])
         exponent = b.shl(b.bitcast(shifted, self.words), ir.Constant(self.words, [23] * self.lanes))
         power = b.add(exponent, ir.Constant(self.words, [(127 + 64) << 23] * self.lanes))
         return b.fmul(b.fmul(value, b.bitcast(power, self.vector)), self._splat(2.0**-64))
-
-
-def _declared(module: ir.Module, name: str, result: ir.Type, args: Sequence[ir.Type]) -> ir.Function:
-    found = module.globals.get(name)
-    return found if found is not None else ir.Function(module, ir.FunctionType(result, args), name)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from onnxloom.lowering.emit_llvm.splats import in_all_lanes
 from onnxloom.lowering.microkernels.aside import merged
-from onnxloom.lowering.microkernels.finish_reads import splat
-from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
+from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd
+from onnxloom.lowering.microkernels.tile_code import c64, fetch_early
 
 I64 = ir.IntType(64)
 I32 = ir.IntType(32)
@@ -21,11 +22,6 @@ PTR = ir.PointerType()
 
 CHUNK = 128
 """Products that are added up before the sum is put aside."""
-
-
-def c64(value: int) -> ir.Constant:
-    """An i64 constant."""
-    return ir.Constant(I64, value)
 
 
 @dataclass(frozen=True)
@@ -83,13 +79,12 @@ class TapLoops:
         before = b.block
         with b.if_then(long):
             totals = [
-                self._add(b, total, self._put_aside(b, place))
-                for total, place in zip(sums, places, strict=True)
+                self._add(b, total, self._aside(b, place)) for total, place in zip(sums, places, strict=True)
             ]
             inside = b.block
         return [merged(b, pair, (before, inside)) for pair in zip(sums, totals, strict=True)]
 
-    def _put_aside(self, b: ir.IRBuilder, place: ir.Value) -> ir.Value:
+    def _aside(self, b: ir.IRBuilder, place: ir.Value) -> ir.Value:
         return b.load(place, align=self.align, typ=self.adder.vector)
 
     def _add(self, b: ir.IRBuilder, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -167,7 +162,7 @@ class TapLoops:
 
         b.position_at_end(full)
         for place, total in zip(places, held[1:], strict=True):
-            b.store(self._add(b, self._put_aside(b, place), total), place, align=self.align)
+            b.store(self._add(b, self._aside(b, place), total), place, align=self.align)
         b.branch(ready)
 
         b.position_at_end(ready)
@@ -202,7 +197,7 @@ class TapLoops:
         totals = [b.phi(self.adder.vector) for _ in sums]
         for phi, value in zip([d, at, later_at, *totals], starts, strict=True):
             phi.add_incoming(value, before)
-        self._fetch(b, self._gep(b, tap.later, later_at))
+        fetch_early(b, self._gep(b, tap.later, later_at))
         line, lanes = self._gep(b, tap.rhs, at), self.adder.lanes
         columns = [
             b.load(self._gep(b, line, c64(j * lanes)), align=self.align, typ=self.adder.vector)
@@ -210,7 +205,7 @@ class TapLoops:
         ]
         made: list[ir.Value] = []
         for i, pointer in enumerate(tap.rows):
-            factor = splat(b, b.load(self._gep(b, pointer, d), typ=self.element), lanes)
+            factor = in_all_lanes(b, b.load(self._gep(b, pointer, d), typ=self.element), lanes)
             for j, column in enumerate(columns):
                 made.append(self.adder.step(b, factor, column, totals[i * self.vectors + j]))
         following = b.add(d, c64(1))
@@ -219,9 +214,3 @@ class TapLoops:
             phi.add_incoming(value, inner)
         b.cbranch(b.icmp_signed("<", following, stop), inner, end)
         return made
-
-    def _fetch(self, b: ir.IRBuilder, pointer: ir.Value) -> None:
-        """Asks for a line to be read soon: into the second cache, the first one is full of this tile's."""
-        fetch = intrinsic(self.module, "llvm.prefetch.p0", ir.VoidType(), [PTR, I32, I32, I32])
-        reading, second_cache, data = (ir.Constant(I32, value) for value in (0, 2, 1))
-        b.call(fetch, [pointer, reading, second_cache, data])
