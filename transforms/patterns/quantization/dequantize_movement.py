@@ -49,8 +49,9 @@ class DequantizeMovementPattern(PatternOptimization):
             return no_match(op, "another result of it is read as well")
         if graph.is_constant(source.x):
             return no_match(op, "the input is constant")
-        if isinstance(op, onnx.MaxPoolOp) and graph.dtype(source.x) not in ("int8", "uint8"):
-            return no_match(op, "there is no MaxPool of these integers")
+        if isinstance(op, onnx.MaxPoolOp):
+            if graph.dtype(source.x) not in ("int8", "uint8") or graph.opset() < 12:
+                return no_match(op, "there is no MaxPool of these integers")
         if isinstance(op, onnx.MaxPoolOp) and set(ints_attr(op, "dilations") or ()) - {1}:
             return no_match(op, "a window may lie beside the image as a whole, whose maximum is no integer")
         return MatchResult((op,), reads=(source,))

@@ -102,6 +102,8 @@ def test_pools_that_stay() -> None:
     assert "another result of it is read" in decline_reason(places, DequantizeMovementPattern)
     wide = pooled("i32", "none")
     assert "there is no MaxPool of these integers" in decline_reason(wide, DequantizeMovementPattern)
+    old = decline_reason(pooled("ui8", "none"), DequantizeMovementPattern, opset=11)
+    assert "there is no MaxPool of these integers" in old
     apart = pooled("ui8", "none").replace("[2, 2]", "[2, 2], dilations = [2, 1], pads = [0, 0, 1, 0]")
     assert "a window may lie beside the image" in decline_reason(apart, DequantizeMovementPattern)
     check_pattern(pooled("i8", "none"), DequantizeMovementPattern)
