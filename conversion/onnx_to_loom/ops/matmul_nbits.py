@@ -51,6 +51,11 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     if weights is None or scale is None or (zeros is not None and zero is None):
         raise Declined("the weights, their scales or zero points are not constant")
     blocks, lanes = -(-depth // block), builder.kernels.target.lanes(4)
+    _check_sizes(columns, blocks, block * bits // 8, (weights, scale))
+    if zero is not None and zero.size != columns * (-(-blocks * bits // 8) if _is_packed(zero) else blocks):
+        raise Declined(f"{zero.size} zero points do not fit {columns} columns of {blocks} blocks")
+    if bias is not None and shape_of(bias) != (columns,):
+        raise Declined(f"a bias of type {bias.type} does not fit {columns} columns")
     panels = -(-columns // lanes)
     params = {"rows": IntegerAttr(columns, i64), "columns": IntegerAttr(lanes, i64)}
     type_ = TensorType(i8, [panels, blocks * block * bits // 8, lanes])
@@ -65,11 +70,25 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     return [build_blocked_product(builder, a, parts, form, op.results[0].type)]
 
 
+def _check_sizes(columns: int, blocks: int, block_bytes: int, arrays: tuple[Array, Array]) -> None:
+    """Raises Declined unless weights and scales are what the attributes say."""
+    weights, scale = arrays
+    if weights.dtype.itemsize != 1 or weights.size != columns * blocks * block_bytes:
+        size = f"{weights.nbytes} bytes of {weights.dtype.name} weights"
+        raise Declined(f"{size} do not fit {columns} columns of {blocks} blocks of {block_bytes} bytes")
+    if scale.size != columns * blocks:
+        raise Declined(f"{scale.size} scales do not fit {columns} columns of {blocks} blocks")
+
+
+def _is_packed(zero: Array) -> bool:
+    return zero.dtype == np.uint8
+
+
 def zero_points(zero: Array | None, columns: int, blocks: int, bits: int) -> Array:
     """`[columns, blocks]` as floats: given as floats, packed like the weights of a column, or left out."""
     if zero is None:
         return np.full((columns, blocks), 1 << (bits - 1), np.float32)
-    if zero.dtype != np.uint8:
+    if not _is_packed(zero):
         return zero.reshape(columns, blocks).astype(np.float32)
     packed = zero.reshape(columns, -1)
     parts = [(packed >> np.uint8(at)) & np.uint8((1 << bits) - 1) for at in range(0, 8, bits)]

@@ -147,12 +147,20 @@ def test_zero_points_are_packed_column_by_column() -> None:
     assert zero_points(None, 1, 2, 8).tolist() == [[128, 128]]
 
 
-def custom(a: str = "tensor<4x64xf32>", b: str = B, order: str = "none", **attributes: int) -> Case_:
+def custom(
+    a: str = "tensor<4x64xf32>",
+    b: str = B,
+    order: str = "none",
+    *,
+    scales: str = "dense<0.5> : tensor<2x2xf32>",
+    zeros: str = "none",
+    bias: str = "none",
+    **attributes: int,
+) -> Case_:
     given = {"K": 64, "N": 2, "bits": 4, "block_size": 32, **attributes}
     text = ", ".join(f"{name} = {value} : si64" for name, value in given.items())
     names = 'domain_name = "com.microsoft", function_name = "MatMulNBits", '
-    scales = "dense<0.5> : tensor<2x2xf32>"
-    return ("Custom", [a, b, scales, "none", order, "none"], names + text, ["tensor<4x2xf32>"])
+    return ("Custom", [a, b, scales, zeros, order, bias], names + text, ["tensor<4x2xf32>"])
 
 
 DECLINES = {
@@ -162,6 +170,15 @@ DECLINES = {
     "A of type tensor<4x64xi32> is not multiplied with weights of 64 rows": custom("tensor<4x64xi32>"),
     "A of type tensor<4x?xf32> is not multiplied with weights of 64 rows": custom("tensor<4x?xf32>"),
     "the weights, their scales or zero points are not constant": custom(b="tensor<2x2x16xui8>"),
+    "32 bytes of uint8 weights do not fit 2 columns of 2 blocks of 16 bytes": custom(
+        b="dense<7> : tensor<2x2x8xui8>"
+    ),
+    "256 bytes of int32 weights do not fit 2 columns of 2 blocks of 16 bytes": custom(
+        b="dense<7> : tensor<2x2x16xi32>"
+    ),
+    "3 scales do not fit 2 columns of 2 blocks": custom(scales="dense<0.5> : tensor<3xf32>"),
+    "3 zero points do not fit 2 columns of 2 blocks": custom(zeros="dense<1> : tensor<3xui8>"),
+    "a bias of type tensor<1xf32> does not fit 2 columns": custom(bias="tensor<1xf32>"),
 }
 
 
