@@ -2,7 +2,8 @@
 
 The scores of a block of queries against all keys stay in the cache: two products with register tiles, and
 the softmax of each row between them. Keys are packed once per key head; values are read where they are
-when their rows fill whole vectors.
+when their rows fill whole vectors and are neighbours: rows that lie a power of two apart would share few
+sets of the cache.
 """
 
 from __future__ import annotations
@@ -45,10 +46,20 @@ class AttentionForm:
     is_causal: bool
     value_vectors: int | None
     """Vectors per row of values; None where rows do not fill whole ones."""
+    has_distant_values: bool = False
+    """Whether the rows of values of one head are no neighbours."""
+
+    @property
+    def packs_values(self) -> bool:
+        """Whether values are packed where there are more than a few queries."""
+        return self.value_vectors is None or self.has_distant_values
 
     @property
     def value_columns(self) -> int:
-        """Columns of values that one tile computes: the tile's own, or fewer in panels of like width."""
+        """Columns of values that one tile computes: the tile's own, or fewer in panels of like width.
+
+        Also the width of a panel of packed values.
+        """
         if self.value_vectors is None:
             return self.tile.columns
         panels = -(-self.value_vectors // self.tile.vectors)
@@ -91,6 +102,7 @@ class AttentionLoops:
         self.lines = [Line(*sizes[i : i + 3]) for i in range(8, SIZES, 3)]
         self.mask_line = Line(*sizes[SIZES : SIZES + 3]) if rest else None
         self.width = kernel.index(form.tile.columns)
+        self.panel = kernel.index(form.value_columns)
         self.height = kernel.index(form.tile.rows)
         self.t_limit = kernel.scalars.minimum(self.t, sizes[SIZES + 3]) if rest else self.t
         self.line = kernel.mul(self._ceil(self.t, self.width), self.width)
@@ -107,7 +119,10 @@ class AttentionLoops:
             value_at = self.lines[2].at(k, b, kv)
             with k.branch(few) as (_, many), k.inside(many):
                 self._pack_keys(key_at)
-            self._pack_values(value_at)
+                if self.form.value_vectors is not None and self.form.packs_values:
+                    self._pack_values(value_at)
+            if self.form.value_vectors is None:
+                self._pack_values(value_at)
             with k.loop(self.group) as g, k.loop(self._ceil(self.s, block)) as index:
                 head = k.add(k.mul(kv, self.group), g)
                 first = k.mul(index, block)
@@ -120,13 +135,13 @@ class AttentionLoops:
                     with k.inside(many):
                         self._tile_scores(query_at, rows, limit)
                 self._softmax(b, head, first, rows, limit)
-                self._weighted_values(self.lines[3].at(k, b, head, first), value_at, rows, limit)
+                self._all_values(few, self.lines[3].at(k, b, head, first), value_at, rows, limit)
 
     def _find_private(self) -> None:
         """Where this thread's scores, keys and values begin in their buffers."""
         k = self.k
         rows = k.index(TILES_PER_BLOCK * self.form.tile.rows)
-        columns = k.mul(self._ceil(self.dv, self.width), self.width)
+        columns = k.mul(self._ceil(self.dv, self.panel), self.panel)
         self.scores_at = k.private(k.mul(rows, self.line))
         self.keys_at = k.private(k.mul(self.line, self.d))
         self.values_at = k.private(k.mul(self.t, columns))
@@ -299,35 +314,46 @@ class AttentionLoops:
     # Values
 
     def _pack_values(self, value_at: Scalar) -> None:
-        """Panels of `width` columns, zeros beyond the last."""
-        if self.packed_values is None:
-            return
+        """Panels of a tile's columns, zeros beyond the last."""
+        assert self.packed_values is not None
         k = self.k
-        with k.loop(self._ceil(self.dv, self.width)) as panel:
-            first = k.mul(panel, self.width)
-            count = k.scalars.minimum(self.width, k.sub(self.dv, first))
+        with k.loop(self._ceil(self.dv, self.panel)) as panel:
+            first = k.mul(panel, self.panel)
+            count = k.scalars.minimum(self.panel, k.sub(self.dv, first))
             with k.loop(self.t) as t:
                 source = k.add(k.add(value_at, k.mul(t, self.lines[2].row)), first)
-                target = k.add(self.values_at, k.mul(k.add(k.mul(panel, self.t), t), self.width))
+                target = k.add(self.values_at, k.mul(k.add(k.mul(panel, self.t), t), self.panel))
                 with k.loop(count, parallel=True) as j:
                     value = k.load(self.values, k.add(source, j))
                     k.store(value, self.packed_values, k.add(target, j))
-                with k.loop(self.width, start=count, parallel=True) as j:
+                with k.loop(self.panel, start=count, parallel=True) as j:
                     zero = k.scalars.const(0.0, self.form.element)
                     k.store(zero, self.packed_values, k.add(target, j))
 
-    def _weighted_values(self, y_at: Scalar, value_at: Scalar, rows: Scalar, limit: Scalar) -> None:
+    def _all_values(self, few: Scalar, y_at: Scalar, value_at: Scalar, rows: Scalar, limit: Scalar) -> None:
+        """The weighted values, from the packed ones where there are any."""
+        k, form = self.k, self.form
+        if form.value_vectors is None or not form.packs_values:
+            self._weighted_values(y_at, value_at, rows, limit, packed=form.packs_values)
+            return
+        with k.branch(few) as branches:
+            for block, packed in zip(branches, (False, True), strict=True):
+                with k.inside(block):
+                    self._weighted_values(y_at, value_at, rows, limit, packed=packed)
+
+    def _weighted_values(
+        self, y_at: Scalar, value_at: Scalar, rows: Scalar, limit: Scalar, *, packed: bool
+    ) -> None:
         k, s, one = self.k, self.k.scalars, self.k.index(1)
         y_row = self.lines[3].row
-        width = k.index(self.form.value_columns)
-        with k.loop(self._ceil(self.dv, width)) as panel:
-            first = k.mul(panel, width)
-            count = s.minimum(width, k.sub(self.dv, first))
-            if self.packed_values is None:
-                right = [k.add(value_at, first), self.lines[2].row]
-            else:
-                right = [k.add(self.values_at, k.mul(k.mul(panel, self.t), self.width)), self.width]
-            source = self.values if self.packed_values is None else self.packed_values
+        source = self.packed_values if packed else self.values
+        assert source is not None
+        with k.loop(self._ceil(self.dv, self.panel)) as panel:
+            first = k.mul(panel, self.panel)
+            count = s.minimum(self.panel, k.sub(self.dv, first))
+            right = [k.add(value_at, first), self.lines[2].row]
+            if packed:
+                right = [k.add(self.values_at, k.mul(k.mul(panel, self.t), self.panel)), self.panel]
             with k.loop(self._ceil(rows, self.height)) as tile:
                 row = k.mul(tile, self.height)
                 height = s.minimum(self.height, k.sub(rows, row))

@@ -40,23 +40,35 @@ from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_PROTO
 
 
 @dataclass(frozen=True)
-class _Heads:
-    """A `[batch, head, row, column]` tensor, or `[batch, row, head * column]`, and its sizes."""
+class Heads:
+    """A tensor of heads, its sizes and where its elements are."""
 
     value: SSAValue
     batch: SSAValue
     heads: SSAValue
     rows: SSAValue
     columns: SSAValue
-    is_packed: bool
-    """Whether the heads of a row are neighbours."""
+    strides: Sequence[SSAValue]
+    """Of batch, head and row; columns are contiguous."""
 
-    def strides(self, builder: KernelBuilder) -> list[SSAValue]:
-        """Of batch, head and row."""
-        whole = builder.multiply([self.heads, self.rows, self.columns])
-        if self.is_packed:
-            return [whole, self.columns, builder.multiply([self.heads, self.columns])]
-        return [whole, builder.multiply([self.rows, self.columns]), self.columns]
+
+def heads_apart(builder: KernelBuilder, value: SSAValue, sizes: Sequence[SSAValue]) -> Heads:
+    """`[batch, head, row, column]`, the order of `sizes`."""
+    batch, heads, rows, columns = sizes
+    whole = builder.multiply([heads, rows, columns])
+    return Heads(value, batch, heads, rows, columns, [whole, builder.multiply([rows, columns]), columns])
+
+
+def heads_side_by_side(
+    builder: KernelBuilder, value: SSAValue, sizes: Sequence[SSAValue], parts: int = 1
+) -> Heads:
+    """`[batch, row, head, column]`; `sizes` are those of batch, head, row and column.
+
+    With several parts, the first of them in `[batch, row, part, head, column]`.
+    """
+    batch, heads, rows, columns = sizes
+    row = builder.multiply([builder.index(parts), heads, columns])
+    return Heads(value, batch, heads, rows, columns, [builder.multiply([rows, row]), columns, row])
 
 
 @lowering(onnx.AttentionOp)
@@ -64,11 +76,7 @@ def lower_attention(op: onnx.AttentionOp, inputs: Inputs, builder: KernelBuilder
     """Y, and the joined keys and values where they are outputs."""
     q, k, v, mask, past_k, past_v, valid = [*inputs, *[None] * 4][:7]
     assert q is not None and k is not None and v is not None
-    element = buffer_element(q.type)
-    tile = tile_of(builder.kernels.target, element)
-    if tile is None or any(buffer_element(x.type) != element for x in (k, v)):
-        raise Declined("attention in this element type has no kernel")
-    _check_attributes(op, element)
+    tile = attention_tile(op, builder, (q, k, v))
     if valid is not None:
         raise Declined("attention with a number of valid keys has no kernel")
     queries = _heads(op, builder, q, "q_num_heads")
@@ -80,9 +88,24 @@ def lower_attention(op: onnx.AttentionOp, inputs: Inputs, builder: KernelBuilder
         values = _joined(builder, past_v, values, op.present_value.type)
     elif any(_is_used(x) for x in (op.present_key, op.present_value)):
         raise Declined("attention that gives present keys without past ones has no kernel")
-    _check_sizes(builder, queries, keys, values)
-    y = _attend(op, builder, tile, (queries, keys, values), mask, offset)
-    return [y] if past_k is None else [y, keys.value, values.value]
+    sizes = [queries.batch, queries.heads, queries.rows, values.columns]
+    if rank_of(q) == 4:
+        y = heads_apart(builder, builder.empty(op.Y.type, sizes), sizes)
+    else:
+        dims = [queries.batch, queries.rows, builder.multiply([queries.heads, values.columns])]
+        y = heads_side_by_side(builder, builder.empty(op.Y.type, dims), sizes)
+    made = attend(op, builder, tile, (queries, keys, values, y), mask, offset)
+    return [made] if past_k is None else [made, keys.value, values.value]
+
+
+def attention_tile(op: onnx.AttentionOp, builder: KernelBuilder, factors: Sequence[SSAValue]) -> GemmTile:
+    """The tile of the products. Raises Declined for what the kernel does not compute."""
+    element = buffer_element(factors[0].type)
+    tile = tile_of(builder.kernels.target, element)
+    if tile is None or any(buffer_element(x.type) != element for x in factors):
+        raise Declined("attention in this element type has no kernel")
+    _check_attributes(op, element)
+    return tile
 
 
 def _is_used(result: SSAValue) -> bool:
@@ -100,24 +123,23 @@ def _check_attributes(op: onnx.AttentionOp, element: Attribute) -> None:
         raise Declined("attention with a softmax in another type has no kernel")
 
 
-def _heads(op: onnx.AttentionOp, builder: KernelBuilder, value: SSAValue, attribute: str) -> _Heads:
+def _heads(op: onnx.AttentionOp, builder: KernelBuilder, value: SSAValue, attribute: str) -> Heads:
     dims = builder.dims(value)
     if len(dims) == 4:
-        return _Heads(value, *dims, is_packed=False)
+        return heads_apart(builder, value, dims)
     count = opt_int_attr(op, attribute)
     if len(dims) != 3 or not count or count < 1:
         raise Declined("operands of attention have rank 4, or rank 3 and a number of heads")
     width = builder.static_size(dims[2], "the width of the heads")
     if width % count:
         raise Declined(f"rows of {width} elements are not {count} heads")
-    return _Heads(
-        value, dims[0], builder.index(count), dims[1], builder.index(width // count), is_packed=True
-    )
+    sizes = [dims[0], builder.index(count), dims[1], builder.index(width // count)]
+    return heads_side_by_side(builder, value, sizes)
 
 
-def _joined(builder: KernelBuilder, past: SSAValue, new: _Heads, type_: Attribute) -> _Heads:
+def _joined(builder: KernelBuilder, past: SSAValue, new: Heads, type_: Attribute) -> Heads:
     """Past keys or values in front of the new ones."""
-    if new.is_packed or rank_of(past) != 4:
+    if rank_of(new.value) != 4 or rank_of(past) != 4:
         raise Declined("attention with past keys and operands of rank 3 has no kernel")
     if buffer_element(past.type) != buffer_element(new.value.type):
         raise Declined("past keys of another element type have no kernel")
@@ -130,10 +152,10 @@ def _joined(builder: KernelBuilder, past: SSAValue, new: _Heads, type_: Attribut
         message = f"past keys or values differ from the new ones in dim {axis}"
         refuse_where(builder, builder.dim(past, axis), "ne", builder.dim(new.value, axis), message)
     value = concatenated(builder, [past, new.value], 2, ranked(joined, "a result"))
-    return _Heads(value, new.batch, new.heads, builder.dim(value, 2), new.columns, is_packed=False)
+    return heads_apart(builder, value, [new.batch, new.heads, builder.dim(value, 2), new.columns])
 
 
-def _check_sizes(builder: KernelBuilder, q: _Heads, k: _Heads, v: _Heads) -> None:
+def _check_sizes(builder: KernelBuilder, q: Heads, k: Heads, v: Heads) -> None:
     """Refuses, when the plan is made, operands that do not fit each other."""
     for a, b, what in (
         (q.batch, k.batch, "queries and keys differ in their batch"),
@@ -148,15 +170,17 @@ def _check_sizes(builder: KernelBuilder, q: _Heads, k: _Heads, v: _Heads) -> Non
         raise Declined("the query heads are not a known multiple of the key heads")
 
 
-def _attend(
+def attend(
     op: onnx.AttentionOp,
     builder: KernelBuilder,
     tile: GemmTile,
-    operands: tuple[_Heads, _Heads, _Heads],
+    operands: tuple[Heads, Heads, Heads, Heads],
     mask: SSAValue | None,
     offset: SSAValue,
 ) -> SSAValue:
-    q, k, v = operands
+    """Q, K, V and an empty Y: Y, filled. The first query stands at `offset` among the keys."""
+    q, k, v, y = operands
+    _check_sizes(builder, q, k, v)
     element = buffer_element(q.value.type)
     value_width, depth = index_value(v.columns), index_value(q.columns)
     scale = opt_float_attr(op, "scale")
@@ -173,12 +197,8 @@ def _attend(
         None if mask is None else ranked(mask.type, "the mask").element_type,
         bool_attr(op, "is_causal", False),
         None if value_width is None or value_width % tile.lanes else value_width // tile.lanes,
+        v.strides[2] is not v.columns,
     )
-    result_type = ranked(op.Y.type, "the result")
-    dims = [q.batch, q.heads, q.rows, v.columns]
-    if q.is_packed:
-        dims = [q.batch, q.rows, builder.multiply([q.heads, v.columns])]
-    y = _Heads(builder.empty(result_type, dims), q.batch, q.heads, q.rows, v.columns, q.is_packed)
     ins = [q.value, k.value, v.value, *([] if mask is None else [mask])]
     outs = [y.value, *_scratch(builder, form, k, v)]
     body = KernelBody(
@@ -190,27 +210,27 @@ def _attend(
     AttentionLoops(body, form).write()
     group = builder.index((index_value(q.heads) or 0) // (index_value(k.heads) or 1))
     sizes = [q.batch, k.heads, group, q.rows, k.rows, q.columns, v.columns, offset]
-    sizes += [stride for heads in (q, k, v, y) for stride in heads.strides(builder)]
+    sizes += [stride for heads in (q, k, v, y) for stride in heads.strides]
     return builder.launch(body, ins, outs, [*sizes, *mask_sizes])[0]
 
 
-def _scratch(builder: KernelBuilder, form: AttentionForm, k: _Heads, v: _Heads) -> list[SSAValue]:
+def _scratch(builder: KernelBuilder, form: AttentionForm, k: Heads, v: Heads) -> list[SSAValue]:
     """Scores of a block of queries, packed keys, packed values if needed: for each thread."""
-    width = builder.index(form.tile.columns)
 
-    def whole(size: SSAValue) -> SSAValue:
+    def whole(size: SSAValue, columns: int) -> SSAValue:
+        width = builder.index(columns)
         panels = builder.insert(arith.CeilDivSIOp(size, width)).results[0]
         return builder.multiply([panels, width])
 
-    rows = builder.index(TILES_PER_BLOCK * form.tile.rows)
-    sizes = [[rows, whole(k.rows)], [whole(k.rows), k.columns]]
-    if form.value_vectors is None:
-        sizes.append([k.rows, whole(v.columns)])
+    rows, line = builder.index(TILES_PER_BLOCK * form.tile.rows), whole(k.rows, form.tile.columns)
+    sizes = [[rows, line], [line, k.columns]]
+    if form.packs_values:
+        sizes.append([k.rows, whole(v.columns, form.value_columns)])
     return [builder.private(form.element, builder.multiply(size)) for size in sizes]
 
 
 def _mask_sizes(
-    builder: KernelBuilder, mask: SSAValue, q: _Heads, k: _Heads, element: Attribute
+    builder: KernelBuilder, mask: SSAValue, q: Heads, k: Heads, element: Attribute
 ) -> list[SSAValue]:
     """Strides of batch, head and row, 0 where the mask is broadcast, and the keys it covers.
 
