@@ -291,9 +291,10 @@ def _name(op: Operation) -> str:
 
 
 def _title(op: Operation) -> str:
-    """What messages call an op: `Gather "g1"`; for a fused op, all its ops."""
+    """What messages call an op: `Gather "g1"`; for a fused op, all its ops but constants."""
     if isinstance(op, onnx.FusedOp):
-        return " + ".join(_title(o) for o in op.body.block.ops if not isinstance(o, onnx.YieldOp))
+        unnamed = (onnx.ConstantOp, onnx.YieldOp)
+        return " + ".join(_title(o) for o in op.body.block.ops if not isinstance(o, unnamed))
     name = _name(op).removeprefix("onnx.")
     node = op.attributes.get("onnx_node_name")
     return f'{name} "{node.data}"' if isinstance(node, StringAttr) and node.data else name

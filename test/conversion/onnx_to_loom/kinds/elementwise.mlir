@@ -22,6 +22,7 @@ func.func @chain(%x: tensor<?x8xf32>, %b: tensor<8xf32>) -> (tensor<?x8xf32>, te
 // CHECK-NEXT: memref.store
 // CHECK-NOT:  "loom.kernel"
 // CHECK:      sym_name = "chain"
+// CHECK:      {origin = "Add + Mul + Relu"}
 // CHECK:      "loom.launch"
 // CHECK-NOT:  "loom.launch"
 // CHECK:      "loom.return"
