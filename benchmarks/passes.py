@@ -7,7 +7,7 @@ A cost that grows linearly doubles from the first column to the second. Nothing 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -98,7 +98,10 @@ CASES: Final[dict[str, tuple[Callable[[int], onnx.ModelProto], int]]] = {
 
 
 def main() -> None:
-    ops = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.passes", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("ops", nargs="?", type=int, default=10_000, help="size of the models (default 10000)")
+    ops = parser.parse_args().ops
     for name, (build, level) in CASES.items():
         half, whole = seconds(build(ops // 2), level), seconds(build(ops), level)
         print(
