@@ -21,6 +21,7 @@ from onnxloom.conversion.onnx_to_loom.reductions.normalizing import Normalizatio
 from onnxloom.conversion.onnx_to_loom.reductions.reducing import Pass
 from onnxloom.conversion.onnx_to_loom.reductions.reductions import count_as
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import float_attr, int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
@@ -123,6 +124,11 @@ def lower_channel_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     storage, result = buffer_element(data.type), buffer_element(op.results[0].type)
     n, c, *space = builder.dims(data)
     one = builder.index(1)
+    for parameter in (scale, bias):
+        if rank_of(parameter) != 1:
+            raise Declined("scale or bias is no vector")
+        size = builder.dim(parameter, 0)
+        refuse_where(builder, size, "ne", c, "scale or bias does not have an element per channel")
     grouped = isinstance(op, onnx.GroupNormalizationOp)
     groups = builder.index(int_attr(op, "num_groups")) if grouped else c
     chunks = builder.divide(c, int_attr(op, "num_groups")) if grouped else one

@@ -221,3 +221,17 @@ def test_results_of_more_dims_than_arrays_have() -> None:
         ModelError, match='^ConstantOfShape "n0": a result of 100 dims; arrays have at most 64$'
     ):
         model(np.ones(100, np.int64))
+
+
+@pytest.mark.parametrize("op", ["InstanceNormalization", "GroupNormalization <num_groups=2>"])
+@pytest.mark.parametrize("sizes", [(3, 6), (6, 3), (6, 7)], ids=str)
+def test_norms_of_channels_refuse_parameters_of_another_size(op: str, sizes: tuple[int, int]) -> None:
+    model = compiled(
+        "agraph (float[N, C, L] x, float[S] scale, float[B] bias) => (float[N, C, L] y)"
+        f"{{ y = {op} (x, scale, bias) }}"
+    )
+    x = np.arange(24, dtype=np.float32).reshape(1, 6, 4)
+    assert np.isfinite(model(x, np.ones(6, np.float32), np.ones(6, np.float32))[0]).all()
+    with pytest.raises(OnnxloomError, match="does not have an element per channel"):
+        model(x, *(np.ones(size, np.float32) for size in sizes))
+    assert model.host_steps == 0
