@@ -59,7 +59,7 @@ class LayoutTransformFusion(FusionOpKindHelper):
         if isinstance(layouts, Miss):
             return layouts
         chain = grow(anchor, lambda chain, op: _join(layouts, chain, op))
-        reason = chain.stops[0] if chain.stops else Miss("nothing reads the result")
+        reason = next(iter(chain.stops), Miss("nothing reads the result"))
         best: Match[Self] | None = None
         for step in chain.steps[1:]:
             ops = chain.ops[: step.op_count]

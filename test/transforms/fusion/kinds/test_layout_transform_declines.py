@@ -260,6 +260,10 @@ DETECTION = {
         graph(FIRST.replace("%a", "%y"), inputs=(X,), results="tensor<16x4x32xf32>"),
         f"{ALONE}onnx.Return does more than move elements",
     ),
+    "nobody reads it": (
+        graph(FIRST, "%y = Neg %x : tensor<4x16x32xf32>", inputs=(X,), results="tensor<4x16x32xf32>"),
+        f"{ALONE}nothing reads the result",
+    ),
     "the source": (
         then(LAST, results="tensor<16x32x4xf32>", inputs="%x : tensor<4x16x0xf32>"),
         "the source has no elements",
