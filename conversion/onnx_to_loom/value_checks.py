@@ -31,6 +31,7 @@ class IndexGuard:
 
     def __init__(self, builder: KernelBuilder, indices: SSAValue, dims: Sequence[SSAValue]):
         self._builder = builder
+        self._dims = dims
         self._depth = len(dims)
         self._needed = not _constants_fit(indices, dims)
         sizes = builder.dims(indices)
@@ -63,7 +64,7 @@ class IndexGuard:
         """Ends the kernel: writes the status of `rows` rows of indices."""
         if not self._needed:
             return
-        status = k.outs[1]
+        status = k.outs[-1]
         with k.branch(k.scalars.cmp("eq", flag, k.index(0))) as (fine, bad):
             with k.inside(fine):
                 k.store(k.scalars.const(0, i64), status, k.index(0))
@@ -104,6 +105,24 @@ class IndexGuard:
         result, status = builder.launch(k, ins, [out, status], sizes)
         builder.insert(loom.CheckOp(status, _MESSAGE))
         return [result]
+
+    def check_apart(self, indices: SSAValue) -> None:
+        """Checks the indices of one dim by a kernel of its own, so that the one that reads has tasks."""
+        if not self._needed:
+            return
+        builder = self._builder
+        k = KernelBody("check_indices", [buffer_element(indices.type)], [i64], 2)
+        count, size = k.sizes
+
+        def step(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+            return [self.join(k, acc[0], self.place(k, k.load(k.ins[0], i), size)[1])]
+
+        (flag,) = k.reduce(count, [k.index(0)], step)
+        self.report(k, flag, k.ins[0], count, [size])
+        status = builder.empty(TensorType(i64, [3]), [builder.index(3)])
+        sizes = [builder.multiply(builder.dims(indices)), *self._dims]
+        (status,) = builder.launch(k, [indices], [status], sizes)
+        builder.insert(loom.CheckOp(status, _MESSAGE))
 
 
 def _constants_fit(indices: SSAValue, dims: Sequence[SSAValue]) -> bool:
