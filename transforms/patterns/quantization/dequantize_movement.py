@@ -49,11 +49,9 @@ class DequantizeMovementPattern(PatternOptimization):
             return no_match(op, "another result of it is read as well")
         if graph.is_constant(source.x):
             return no_match(op, "the input is constant")
-        if isinstance(op, onnx.MaxPoolOp):
-            if graph.dtype(source.x) not in ("int8", "uint8") or graph.opset() < 12:
-                return no_match(op, "there is no MaxPool of these integers")
-        if isinstance(op, onnx.MaxPoolOp) and set(ints_attr(op, "dilations") or ()) - {1}:
-            return no_match(op, "a window may lie beside the image as a whole, whose maximum is no integer")
+        unfit = _unfit_pool(graph, op, source) if isinstance(op, onnx.MaxPoolOp) else None
+        if unfit is not None:
+            return no_match(op, unfit)
         return MatchResult((op,), reads=(source,))
 
     def apply(self, graph: GraphIndex, match: MatchResult) -> Replacement:
@@ -71,6 +69,15 @@ class DequantizeMovementPattern(PatternOptimization):
         types = [op.results[0].type]
         again = graph.make(onnx.DequantizeLinearOp, operands, result_types=types, name_from=op, **of_source)
         return Replacement([moved, again], {op.results[0]: again.y})
+
+
+def _unfit_pool(graph: GraphIndex, op: onnx.MaxPoolOp, source: onnx.DequantizeLinearOp) -> str | None:
+    """Why the largest float of a window is not that of the largest integer."""
+    if graph.dtype(source.x) not in ("int8", "uint8") or graph.opset() < 12:
+        return "there is no MaxPool of these integers"
+    if set(ints_attr(op, "dilations") or ()) - {1}:
+        return "a window may lie beside the image as a whole, whose maximum is no integer"
+    return None
 
 
 def _with_element(type_: Attribute, element: Attribute) -> Attribute:
