@@ -7,6 +7,7 @@ worst of all outputs; ours may be twice that of onnxruntime.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -80,4 +81,12 @@ def main(names: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.float64", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    known = (*architectures.NAMES, *architectures.QUANTIZED)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(known)}")
+    names = parser.parse_args().names
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"there is no architecture {unknown[0]!r}")
+    sys.exit(main(names))

@@ -12,6 +12,7 @@ them).
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 import statistics
 import subprocess
@@ -147,4 +148,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.process_costs", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("folder", nargs="?", default=".models", help="of fetched models")
+    sys.exit(main([parser.parse_args().folder]))
