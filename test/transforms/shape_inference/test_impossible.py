@@ -52,6 +52,11 @@ CASES = [
         "onnx.MaxPool: a window of 9 does not fit into a padded dim of 8",
     ),
     (
+        '"onnx.MaxPool"(%x) <{kernel_shape = [10, 8], strides = [2, 1], ceil_mode = 1 : si64}> : '
+        "(tensor<1x4x8x8xf32>) -> (tensor<*xf32>)",
+        "onnx.MaxPool: a window of 10 does not fit into a padded dim of 8",
+    ),
+    (
         '"onnx.DepthToSpace"(%x) <{blocksize = 0 : si64}> : (tensor<1x4x8x8xf32>) -> tensor<*xf32>',
         "onnx.DepthToSpace: ",
     ),

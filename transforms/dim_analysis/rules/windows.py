@@ -54,7 +54,8 @@ class Window:
             return ceil_div(dim, stride)
         padded = dim + (self.begins[axis] + self.ends[axis])
         room = padded - ((kernel - 1) * self.dilations[axis] + 1)
-        if room.constant is not None and room.constant < 0:
+        least = 1 - self.strides[axis] if ceil_mode else 0  # less than a stride may be missing for one place
+        if room.constant is not None and room.constant < least:
             raise Impossible(f"a window of {kernel} does not fit into a padded dim of {padded}")
         if not ceil_mode:
             return floor_div(room, stride) + 1

@@ -29,6 +29,7 @@ CASES: dict[str, tuple[Sequence[int], Sequence[int], str]] = {
     "uneven": ([1, 9, 17, 5], [1, 6, 6, 5], window(3, 2, strides=[2, 3], pads=[2, 0, 2, 1])),
     "gaps": ([1, 9, 8, 16], [1, 7, 5, 16], window(2, 2, dilations=[2, 3])),
     "ceil": ([1, 8, 8, 16], [1, 4, 4, 16], f"{window(3, 3, strides=[2, 2])}, {CEIL}"),
+    "larger than the image": ([1, 2, 1, 16], [1, 1, 1, 16], f"{window(3, 2, strides=[2, 3])}, {CEIL}"),
     "same upper": ([1, 8, 7, 16], [1, 4, 4, 16], f'{window(3, 3, strides=[2, 2])}, auto_pad = "SAME_UPPER"'),
     "one dim": ([2, 30, 20], [2, 15, 20], window(5, strides=[2], pads=[2, 2])),
     "three dims": ([1, 4, 5, 6, 9], [1, 3, 2, 3, 9], window(2, 3, 2, strides=[1, 2, 2])),
