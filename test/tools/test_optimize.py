@@ -123,6 +123,16 @@ def test_text_is_written_and_read(run: Callable[..., Any], model: Path, tmp_path
     assert op_counts(parse_module(second.read_text()))["onnx.Reshape"] == 1
 
 
+def test_one_op_is_one_op(run: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "one.mlir"
+    path.write_text(
+        "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        '  %y = "onnx.Exp"(%x) : (tensor<2xf32>) -> tensor<2xf32>\n  onnx.Return %y : tensor<2xf32>\n}\n'
+    )
+    code, said, _ = run("optimize", path, "-o", tmp_path / "out.mlir", "--level", 1)
+    assert code == 0 and said.startswith("1 op -> 1 op (+0)\n")
+
+
 def test_rewrites_are_saved_and_done_again(run: Callable[..., Any], model: Path, tmp_path: Path) -> None:
     first, second, rewrites = tmp_path / "1.onnx", tmp_path / "2.onnx", tmp_path / "rewrites.json"
     run("optimize", model, "-o", first, "--save-rewrites", rewrites)

@@ -189,9 +189,13 @@ def _write(args: argparse.Namespace, module: ModuleOp) -> None:
 # What was done
 
 
+def _ops(number: int) -> str:
+    return f"{number} op" if number == 1 else f"{number} ops"
+
+
 def _text(done: Optimized) -> str:
     before, after = sum(done.before.values()), sum(done.after.values())
-    lines = [f"{before} ops -> {after} ops ({after - before:+d})"]
+    lines = [f"{_ops(before)} -> {_ops(after)} ({after - before:+d})"]
     for name in sorted({*done.before, *done.after}):
         old, new = done.before.get(name, 0), done.after.get(name, 0)
         if old != new:

@@ -61,7 +61,8 @@ class PatternExplanation:
     """Why it declined, most frequent first, each with how often."""
 
     def __str__(self) -> str:
-        lines = [f"pattern {self.name}: starts from {self.candidates} ops, matches {len(self.matches)}"]
+        starts = f"{self.candidates} op{'' if self.candidates == 1 else 's'}"
+        lines = [f"pattern {self.name}: starts from {starts}, matches {len(self.matches)}"]
         lines += [f"  match at {op}" for op in self.matches]
         if self.nearest is not None:
             lines.append(str(self.nearest))

@@ -53,6 +53,10 @@ def test_matches_are_listed():
     assert str(found).startswith("pattern Gelu: starts from 2 ops, matches 1\n  match at onnx.Mul ->")
 
 
+def test_one_candidate_is_one_op():
+    assert str(explained("%y = Mul %x %x")).startswith("pattern Gelu: starts from 1 op, matches 0\n")
+
+
 def test_the_best_attempt_and_the_first_difference_are_shown():
     wrong = [line.replace("Erf", "Tanh") for line in PARTS]
     found = explained(*wrong)
