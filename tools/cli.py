@@ -46,7 +46,10 @@ def _run(args: Sequence[str] | None) -> int:
         command_parser = subparsers.add_parser(name, help=module.HELP, description=module.__doc__)
         command_parser.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_arguments(command_parser)
-    parsed = parser.parse_args(args)
+    parsed, unknown = parser.parse_known_args(args)
+    if unknown:
+        where = PROGRAM if parsed.command is None else f"{PROGRAM} {parsed.command}"
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)} (see {where} --help)")
     if parsed.version:
         from onnxloom.tools.opt.listing import versions
 
