@@ -87,7 +87,7 @@ def sides_of(attention: onnx.AttentionOp) -> Sides:
         side if _is_whole(side, taken) else Side(value)
         for side, value in zip(found, attention.operands, strict=False)
     )
-    return Sides(attention, (q, k, v), _after(attention))
+    return Sides(attention, (q, k, v), swapped_after(attention.Y))
 
 
 def _side(attention: onnx.AttentionOp, value: SSAValue, *, may_join: bool) -> Side:
@@ -108,11 +108,10 @@ def _joins_rows(concat: onnx.ConcatOp) -> bool:
 def _moved(reader: Operation, value: SSAValue) -> Side:
     """The heads that `reader` reads, before they were moved."""
     op = value.owner
-    if not isinstance(op, onnx.TransposeOp | onnx.GatherOp) or not _may_go(value, reader):
-        return Side(value)
     if isinstance(op, onnx.GatherOp):
-        return _part(op) or Side(value)
-    return Side(op.data, (op,)) if _permutes(op, SWAPPED) else Side(value)
+        return (_part(op) if _may_go(value, reader) else None) or Side(value)
+    transpose = swapped_before(reader, value)
+    return Side(value) if transpose is None else Side(transpose.data, (transpose,))
 
 
 def _part(gather: onnx.GatherOp) -> Side | None:
@@ -131,12 +130,20 @@ def _is_whole(side: Side, taken: Collection[Operation]) -> bool:
     return side.part is None or all(use.operation in taken for use in side.ops[0].results[0].uses)
 
 
-def _after(attention: onnx.AttentionOp) -> onnx.TransposeOp | None:
-    op = next((use.operation for use in attention.Y.uses), None)
-    if not isinstance(op, onnx.TransposeOp) or op.parent is not attention.parent:
+def swapped_before(reader: Operation, value: SSAValue) -> onnx.TransposeOp | None:
+    """The Transpose that makes `[batch, head, row, column]` for `reader` alone."""
+    op = value.owner
+    if not isinstance(op, onnx.TransposeOp) or not _may_go(value, reader):
         return None
-    is_alone = all(use.operation is op for use in attention.Y.uses)
-    return op if is_alone and _permutes(op, SWAPPED) else None
+    return op if _permutes(op, SWAPPED) else None
+
+
+def swapped_after(value: SSAValue) -> onnx.TransposeOp | None:
+    """The Transpose to `[batch, row, head, column]` that alone reads a value."""
+    op = next((use.operation for use in value.uses), None)
+    if not isinstance(op, onnx.TransposeOp) or not _may_go(value, op):
+        return None
+    return op if _permutes(op, SWAPPED) else None
 
 
 def _permutes(op: onnx.TransposeOp, perm: tuple[int, ...]) -> bool:

@@ -6,6 +6,7 @@ With position ids the tables are gathered as the standard's function body says.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -17,6 +18,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.ops.attention import Heads, heads_apart, heads_side_by_side
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import onnx
@@ -36,62 +38,61 @@ def lower_rotary_embedding(
     element = buffer_element(x.type)
     if not is_float(element) or any(buffer_element(t.type) != element for t in (cosines, sines)):
         raise Declined("a value and tables of different element types")
-    batch, heads, rows, width, strides = _layout(op, builder, x)
-    turned = int_attr(op, "rotary_embedding_dim", 0) or width
-    if turned % 2 or not 0 < turned <= width:
-        raise Declined(f"{turned} of {width} columns cannot be turned in pairs")
-    for table in (cosines, sines):
+    read = _heads(op, builder, x)
+    empty = builder.empty(ranked(op.Y.type, "the result"), builder.dims(x))
+    return [turned(op, builder, read, (cosines, sines), replace(read, value=empty))]
+
+
+def turned(
+    op: onnx.RotaryEmbeddingOp, builder: KernelBuilder, x: Heads, tables: Sequence[SSAValue], y: Heads
+) -> SSAValue:
+    """An empty `y`, filled with the turned heads of `x`."""
+    width = builder.static_size(x.columns, "the width of a head")
+    count = int_attr(op, "rotary_embedding_dim", 0) or width
+    if count % 2 or not 0 < count <= width:
+        raise Declined(f"{count} of {width} columns cannot be turned in pairs")
+    for table in tables:
         if rank_of(table) != 3:
             raise Declined("a table has rank 3 where there are no position ids")
         for size, expected, what in zip(
             builder.dims(table),
-            (batch, rows, builder.index(turned // 2)),
+            (x.batch, x.rows, builder.index(count // 2)),
             ("batch", "rows", "columns"),
             strict=True,
         ):
             refuse_where(builder, size, "ne", expected, f"the {what} of a table are not those of the value")
-    ins = [x, cosines, sines]
-    k = builder.kernel("rotary_embedding", ins, [op.Y.type], 6)
-    _write(k, width, turned, bool_attr(op, "interleaved", False))
-    out = builder.empty(ranked(op.Y.type, "the result"), builder.dims(x))
-    return builder.launch(k, ins, [out], [batch, heads, rows, *strides])
+    ins = [x.value, *tables]
+    k = builder.kernel("rotary_embedding", ins, [y.value.type], 9)
+    _write(k, width, count, bool_attr(op, "interleaved", False))
+    return builder.launch(k, ins, [y.value], [x.batch, x.heads, x.rows, *x.strides, *y.strides])[0]
 
 
-def _layout(
-    op: onnx.RotaryEmbeddingOp, builder: KernelBuilder, x: SSAValue
-) -> tuple[SSAValue, SSAValue, SSAValue, int, list[SSAValue]]:
-    """Batch, heads, rows, columns per head; strides of batch, head and row."""
+def _heads(op: onnx.RotaryEmbeddingOp, builder: KernelBuilder, x: SSAValue) -> Heads:
     dims = builder.dims(x)
     width = builder.static_size(dims[-1], "the width of a head")
     if len(dims) == 4:
-        batch, heads, rows, columns = dims
-        row = builder.index(width)
-        head = builder.multiply([rows, columns])
-        return batch, heads, rows, width, [builder.multiply([heads, head]), head, row]
+        return heads_apart(builder, x, dims)
     count = opt_int_attr(op, "num_heads")
     if len(dims) != 3 or not count or width % count:
         raise Declined("the value has rank 4, or rank 3 and a number of heads that divides its width")
-    batch, rows, columns = dims
-    each = width // count
-    strides = [builder.multiply([rows, columns]), builder.index(each), columns]
-    return batch, builder.index(count), rows, each, strides
+    sizes = [dims[0], builder.index(count), dims[1], builder.index(width // count)]
+    return heads_side_by_side(builder, x, sizes)
 
 
 def _write(k: KernelBody, width: int, turned: int, interleaved: bool) -> None:
     batch, heads, rows, *strides = k.sizes
     half = k.index(turned // 2)
-    with k.task_nest(batch, heads, rows) as (b, h, r):
-        places = zip((b, h, r), strides, strict=True)
-        at = k.index(0)
-        for place, stride in places:
-            at = k.add(at, k.mul(place, stride))
+    with k.task_nest(batch, heads, rows) as position:
+        read, write = k.index(0), k.index(0)
+        for place, source, target in zip(position, strides[:3], strides[3:], strict=True):
+            read, write = k.add(read, k.mul(place, source)), k.add(write, k.mul(place, target))
+        b, _, r = position
         table = k.mul(k.add(k.mul(b, rows), r), half)
         with k.loop(half, parallel=True) as i:
-            first, second = _pair(k, at, i, half, interleaved)
-            _turn(k, first, second, k.add(table, i))
+            reads, writes = (_pair(k, at, i, half, interleaved) for at in (read, write))
+            _turn(k, reads, writes, k.add(table, i))
         with k.loop(k.index(width), start=k.index(turned), parallel=True) as i:
-            place = k.add(at, i)
-            k.store(k.load(k.ins[0], place), k.outs[0], place)
+            k.store(k.load(k.ins[0], k.add(read, i)), k.outs[0], k.add(write, i))
 
 
 def _pair(k: KernelBody, at: Scalar, i: Scalar, half: Scalar, interleaved: bool) -> tuple[Scalar, Scalar]:
@@ -102,11 +103,11 @@ def _pair(k: KernelBody, at: Scalar, i: Scalar, half: Scalar, interleaved: bool)
     return first, k.add(first, half)
 
 
-def _turn(k: KernelBody, first: Scalar, second: Scalar, table: Scalar) -> None:
-    s, storage = k.scalars, k.load(k.ins[0], first).type
-    a, b = (s.widen(k.load(k.ins[0], place)) for place in (first, second))
+def _turn(k: KernelBody, reads: Sequence[Scalar], writes: Sequence[Scalar], table: Scalar) -> None:
+    s, storage = k.scalars, k.load(k.ins[0], reads[0]).type
+    a, b = (s.widen(k.load(k.ins[0], place)) for place in reads)
     cos, sin = (s.widen(k.load(buffer, table)) for buffer in k.ins[1:])
     real = s.sub(s.mul(a, cos), s.mul(b, sin))
     imaginary = s.add(s.mul(a, sin), s.mul(b, cos))
-    for value, place in ((real, first), (imaginary, second)):
+    for value, place in zip((real, imaginary), writes, strict=True):
         k.store(s.float_to(value, storage), k.outs[0], place)
