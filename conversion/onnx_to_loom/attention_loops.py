@@ -81,10 +81,8 @@ class Line:
 
 SIZES = 8 + 4 * 3
 """batch, key heads, queries per key head, queries, keys, width of keys, width of values, first query's
-position; batch, head and row strides of Q, K, V, Y."""
-
-MASK_SIZES = 4
-"""Batch, head and row strides of the mask, and how many keys it covers."""
+position; batch, head and row strides of Q, K, V, Y. With a mask there are further ones: its batch, head and
+row strides, and how many keys it covers."""
 
 
 class AttentionLoops:

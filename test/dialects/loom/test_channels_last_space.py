@@ -20,7 +20,6 @@ from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.loom.target import GemmTile
 
 TILE = GemmTile(8, 3, 16)
-ONE_TAP = Window((1, 1), (1, 1), (1, 1), (0,) * 4)
 
 
 def test_blocks_cover_all_points() -> None:
