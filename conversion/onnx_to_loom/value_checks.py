@@ -173,6 +173,15 @@ def refuse_where(builder: KernelBuilder, a: SSAValue, predicate: str, b: SSAValu
     builder.insert(loom.CheckOp(_compared(builder, a, predicate, b), message))
 
 
+def refuse_neither(builder: KernelBuilder, size: SSAValue, other: SSAValue, message: str) -> None:
+    """Refuses a size that is neither 1 nor `other` when the plan is made."""
+    known = index_value(size), index_value(other)
+    if known[0] == 1 or size is other or (known[0] is not None and known[0] == known[1]):
+        return
+    several, differs = (_compared(builder, size, "ne", each) for each in (builder.index(1), other))
+    builder.insert(loom.CheckOp(builder.insert(arith.MuliOp(several, differs)).results[0], message))
+
+
 def _compared(builder: KernelBuilder, a: SSAValue, predicate: str, b: SSAValue) -> SSAValue:
     """1 where the sizes compare so, else 0."""
     found = builder.insert(arith.CmpiOp(a, b, predicate)).results[0]

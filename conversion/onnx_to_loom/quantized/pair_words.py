@@ -26,6 +26,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_neither
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import pair_up
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer, is_unsigned
@@ -78,7 +79,8 @@ def left_words(builder: KernelBuilder, factor: Factor) -> SSAValue:
         with k.loop(width, start=pairs) as j:
             low = _number(k, factor, k.add(base, k.mul(j, k.index(2))), offset)
             k.store(_word(s, low, s.const(0, i32)), k.outs[0], k.add(target, j))
-    sizes = [builder.multiply(leading), depth, words, _count(builder, zero)]
+    rows_of_matrix = leading[-1] if leading else builder.index(1)
+    sizes = [builder.multiply(leading), depth, words, _count(builder, zero, rows_of_matrix)]
     return builder.launch(k, ins, outs, sizes)[0]
 
 
@@ -182,7 +184,8 @@ def _plane_words(builder: KernelBuilder, factor: Factor, planes: _Planes, per: s
                     row(source, target, has_high, None)
         else:
             row(source, target, has_high, wide(s, k.load(k.ins[1], k.remainder(plane, zeros)), factor))
-    sizes = [planes.count, planes.depth, planes.points, _count(builder, zero)]
+    wanted = {"column": planes.points, "plane": planes.count, "one": builder.index(1)}[per]
+    sizes = [planes.count, planes.depth, planes.points, _count(builder, zero, wanted)]
     return builder.launch(k, ins, outs, sizes)[0]
 
 
@@ -217,6 +220,7 @@ def _constant_words(
         ).results[0]
     if trailing is not None and zeros.ndim == 1:
         zeros = zeros.reshape(-1, *[1] * trailing)
+    check_fit(zeros, values.shape)
     return builder.constant(pair_up(values.astype(np.int32) - zeros, axis))
 
 
@@ -226,6 +230,13 @@ def zero_points(zero: SSAValue | None) -> Array | None:
         return np.zeros(1, np.int32)
     array = program_constant(zero)
     return None if array is None or array.size == 0 else array.astype(np.int32)
+
+
+def check_fit(zeros: Array, shape: Sequence[int]) -> None:
+    """Raises Declined unless zero points broadcast to a factor of this shape."""
+    padded = (1,) * (len(shape) - zeros.ndim) + zeros.shape
+    if len(padded) != len(shape) or any(a not in (1, b) for a, b in zip(padded, shape, strict=True)):
+        raise Declined(f"zero points of shape {list(zeros.shape)} do not fit a factor of {list(shape)}")
 
 
 def is_zero(zero: SSAValue | None) -> bool:
@@ -241,8 +252,13 @@ def _half(builder: KernelBuilder, size: SSAValue) -> SSAValue:
     return builder.divide(builder.insert(arith.AddiOp(size, builder.index(1))).results[0], 2)
 
 
-def _count(builder: KernelBuilder, zero: SSAValue | None) -> SSAValue:
-    return builder.index(1) if zero is None else builder.multiply(builder.dims(zero))
+def _count(builder: KernelBuilder, zero: SSAValue | None, wanted: SSAValue) -> SSAValue:
+    """How many zero points there are, which must be one or `wanted`."""
+    if zero is None:
+        return builder.index(1)
+    count = builder.multiply(builder.dims(zero))
+    refuse_neither(builder, count, wanted, "the zero points do not fit the factor: expected one or one each")
+    return count
 
 
 def wide(s: Scalars, value: Scalar, factor: Factor) -> Scalar:

@@ -26,7 +26,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Array, Factor, wide, zero_points
+from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Array, Factor, check_fit, wide, zero_points
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 
@@ -81,6 +81,7 @@ def quad_factors(
         return None
     if len(shape_of(lhs.value)) < 2 or weights.ndim < 2 or right_zero.ndim > 1:
         return None
+    check_fit(right_zero, [1, weights.shape[-2 if trans_rhs else -1]])
     known = zero_points(lhs.zero)
     left_zero = None
     if known is not None and (known == known.flat[0]).all():
