@@ -51,7 +51,11 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
     if isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir":
         return load_module(Path(cast(str, source)), options.external_data_dirs)
     from onnxloom.conversion.onnx_import import import_model
+    from onnxloom.lowering.artifact.container import is_artifact
 
+    if is_artifact(source):
+        name = os.fspath(cast(str, source)) if isinstance(source, str | os.PathLike) else "the model"
+        raise ModelError(f"{name}: is a compiled model; expected the one it was compiled from")
     return import_model(
         cast(Any, source), external_data_dirs=options.external_data_dirs, overridden=options.overridden
     )

@@ -46,6 +46,22 @@ def test_a_file_that_runs(model_file: Path, tmp_path: Path, capsys: pytest.Captu
     assert "to compile or load" in capsys.readouterr().out
 
 
+def test_the_model_is_not_written_over(model_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = model_file.read_bytes()
+    assert main(["compile", str(model_file), "-o", str(model_file)]) == 1
+    assert "is the model itself" in capsys.readouterr().err
+    assert model_file.read_bytes() == before
+
+
+def test_a_compiled_model_is_not_explained(
+    model_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "m.loom"
+    assert main(["compile", str(model_file), "-o", str(out)]) == 0
+    assert main(["explain", str(out)]) == 1
+    assert f"{out}: is a compiled model; expected the one it was compiled from" in capsys.readouterr().err
+
+
 def test_plans_for_given_dims_are_in_the_file(model_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.loom"
     arguments = ["compile", str(model_file), "-o", str(out)]

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference", metavar="FILE.npz", help="outputs computed in float64: errors of all to these"
     )
     parser.add_argument(
-        "--tolerance", type=float, default=0.02, metavar="X",
+        "--tolerance", type=_tolerance, default=0.02, metavar="X",
         help="largest difference of outputs that is no failure (default 0.02 of their range)",
     )  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write all figures there")
@@ -65,6 +65,16 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"'{text}' is no number above 0")
     return seconds
+
+
+def _tolerance(text: str) -> float:
+    try:
+        tolerance = float(text)
+    except ValueError:
+        tolerance = math.nan
+    if not tolerance >= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of at least 0")
+    return tolerance
 
 
 def _positive(text: str) -> int:

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     sizes = [parse_dims(text.split(",")) for text in args.dims] or [{}]
     source = args.model if args.embed_model else None
+    _check_output(args.model, args.output)
     with ProgressLine(f"compiling {args.model}") as progress:
         options = compile_options(args, progress)
         if CpuTarget.chosen(options.cpu).runs_here:
@@ -66,6 +67,14 @@ def run(args: argparse.Namespace) -> int:
                 save_artifact(args.output, build_artifact(args.model, options), {}, source, options)
     say(f"{args.output}: {os.path.getsize(args.output) / 1e6:.1f} MB")
     return EXIT_OK
+
+
+def _check_output(model: str, output: str) -> None:
+    """Raises InputError if the file to write is the model: nothing would be left of it."""
+    from onnxloom.errors import InputError
+
+    if os.path.exists(model) and os.path.exists(output) and os.path.samefile(model, output):
+        raise InputError(f"{output}: is the model itself; expected another file to write")
 
 
 def _work_out(model: CompiledModel, sizes: Sequence[dict[str, int]]) -> None:
