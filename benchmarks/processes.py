@@ -37,9 +37,15 @@ class Cost:
 
 
 def run_process(code: str, *args: str) -> Cost:
-    """Runs `code` in a process of its own."""
+    """Runs `code` in a process of its own.
+
+    Raises:
+        RuntimeError: it fails; with what it wrote to stderr.
+    """
     # Modules are compiled once, as for a user.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-W", "ignore", "-c", code + _END, *args]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600, env=environment)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"a process ended with {done.returncode}: {done.stderr.strip()}")
     return Cost(*json.loads(done.stdout.splitlines()[-1]))

@@ -49,6 +49,11 @@ def test_a_code_says_more_than_its_cost():
     assert run_process("").said is None
 
 
+def test_why_a_process_failed_is_said():
+    with pytest.raises(RuntimeError, match="a process ended with 1: (.|\n)*ValueError: no such thing"):
+        run_process("raise ValueError('no such thing')")
+
+
 def test_stages_of_compiling_follow_the_imports(tmp_path: Path):
     model = builder("lstm")(**tiny_sizes("lstm"))
     onnx.save(model, tmp_path / "model.onnx")
