@@ -22,6 +22,7 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.access import int_attr, ints_attr
@@ -43,6 +44,11 @@ def lower_conv_transpose(op: Operation, inputs: Inputs, builder: KernelBuilder) 
     channels, rows = shape_of(weights)[:2]
     if DYNAMIC_INDEX in (channels, rows):
         raise Declined("the channels of a transposed convolution are not known")
+    if bias is not None:
+        message = f"the bias does not have an element for each of {rows * group} channels"
+        refuse_where(
+            builder, builder.multiply(builder.dims(bias)), "ne", builder.index(rows * group), message
+        )
     padding = ints_attr(op, "output_padding") or (0,) * window.rank
     sizes = list(
         builder.insert(

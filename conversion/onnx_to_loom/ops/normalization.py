@@ -132,6 +132,9 @@ def lower_channel_norm(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     grouped = isinstance(op, onnx.GroupNormalizationOp)
     groups = builder.index(int_attr(op, "num_groups")) if grouped else c
     chunks = builder.divide(c, int_attr(op, "num_groups")) if grouped else one
+    if grouped:
+        message = f"the channels are not {int_attr(op, 'num_groups')} groups of one size"
+        refuse_where(builder, builder.multiply([groups, chunks]), "ne", c, message)
     name = "group_norm" if grouped else "instance_norm"
     rule = norm_rule(name, storage, result, float_attr(op, "epsilon", 1e-5), True, 2)
     return normalize_rows(

@@ -235,3 +235,25 @@ def test_norms_of_channels_refuse_parameters_of_another_size(op: str, sizes: tup
     with pytest.raises(OnnxloomError, match="does not have an element per channel"):
         model(x, *(np.ones(size, np.float32) for size in sizes))
     assert model.host_steps == 0
+
+
+def test_groups_of_different_sizes_are_refused() -> None:
+    model = compiled(
+        "agraph (float[N, C, L] x, float[C] scale) => (float[N, C, L] y)"
+        "{ y = GroupNormalization <num_groups=4> (x, scale, scale) }"
+    )
+    assert np.isfinite(model(np.ones((1, 8, 3), np.float32), np.ones(8, np.float32))[0]).all()
+    with pytest.raises(OnnxloomError, match="the channels are not 4 groups of one size"):
+        model(np.ones((1, 6, 3), np.float32), np.ones(6, np.float32))
+
+
+def test_a_bias_of_another_size_than_the_channels_is_refused() -> None:
+    model = compiled(
+        "agraph (float[1, 2, 4] x, float[2, 3, 2] w, float[B] b) => (float[1, 3, L] y)"
+        "{ y = ConvTranspose <kernel_shape=[2]> (x, w, b) }"
+    )
+    x, weights = np.ones((1, 2, 4), np.float32), np.ones((2, 3, 2), np.float32)
+    assert model(x, weights, np.zeros(3, np.float32))[0].shape == (1, 3, 5)
+    with pytest.raises(OnnxloomError, match="the bias does not have an element for each of 3 channels"):
+        model(x, weights, np.zeros(2, np.float32))
+    assert model.host_steps == 0
