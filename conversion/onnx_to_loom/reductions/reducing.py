@@ -146,7 +146,7 @@ def column_reduction(
     outer, reduced, columns = k.sizes
     block = k.index(COLUMN_BLOCK)
     scratch = [[k.scratch(t, COLUMN_BLOCK) for t in p.types] for p in reduction.passes]
-    kept = [k.scratch(_result_of(k, p), COLUMN_BLOCK) for p in reduction.passes[:-1]]
+    kept = [k.scratch(_result_of(p), COLUMN_BLOCK) for p in reduction.passes[:-1]]
     blocks = k.scalars.emit(arith.DivUIOp(k.add(columns, k.index(COLUMN_BLOCK - 1)), block))
     with k.task_nest(outer, blocks) as (o, b):
         begin = k.mul(b, block)
@@ -179,7 +179,7 @@ def column_reduction(
     return result
 
 
-def _result_of(k: KernelBody, step: Pass) -> Attribute:
+def _result_of(step: Pass) -> Attribute:
     # Every pass but the last hands on a value of its first accumulator's type.
     return step.types[0]
 
