@@ -5,8 +5,9 @@ is a result point, which reads for each tap a run of neighbouring elements at an
 that is negative the tap lies outside of the image and a border is read instead. Where that adds nothing,
 taps that lie outside for all rows are skipped. As in `gemm_tile`, every accumulator stays in a register
 over both loops, columns beyond the edge are masked when stored, rows beyond it repeat the last one, and
-each step asks for one line of what is read after this tile. A `finish` is computed on the accumulators; what
-it reads beside them is one number per row, per column or both.
+each step asks for one line of what is read after this tile. A `finish` is computed on the accumulators of a
+tile of all rows; what it reads beside them is one number per row, per column or both. Tiles of fewer rows are
+finished in memory, so that kernels with other finishes have them in common.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from llvmlite import ir
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.microkernels import Finish
 from onnxloom.lowering.microkernels.aside import memory_aside
+from onnxloom.lowering.microkernels.finish_in_memory import finish_function
 from onnxloom.lowering.microkernels.finish_reads import ALL_ROWS, Finishing, FinishRead
 from onnxloom.lowering.microkernels.multiply_add import MultiplyAdd, intrinsic
 from onnxloom.lowering.microkernels.tap_loops import TapLoops, TileArgs
@@ -166,17 +168,25 @@ def emit_llvm(
         c_row, taps, depth, columns, last, at(rhs, later_at), later_row,
         memory_aside(builder, element, params),
     ]  # fmt: skip
+    operands: list[ir.Value] = []
     for buffer, offset, stride in zip(others, lines[::2], lines[1::2], strict=True):
-        call_args += [at(buffer, offset), stride]
+        operands += [at(buffer, offset), stride]
     finishing = None if finish is None else Finishing(finish, forms)
+    aside, width = call_args[-1], c64(params["vectors"] * params["lanes"])
+    in_memory = [*call_args[:6], aside, width, *call_args[8:]]
     adder = MultiplyAdd(builder.module, element, params["lanes"], target, params["parts"])
 
     def emit(height: int) -> None:
+        whole = finishing is None or height == params["rows"]
+
         def call(vectors: int) -> None:
-            tile = _Tile(adder, height, vectors, bool(params["skips"]), finishing)
-            builder.call(tile.function(), call_args)
+            tile = _Tile(adder, height, vectors, bool(params["skips"]), finishing if whole else None)
+            builder.call(tile.function(), [*call_args, *operands] if whole else in_memory)
 
         by_width(builder, columns, params["lanes"], params["vectors"], call)
+        if finishing is not None and not whole:
+            finish_args = [aside, width, *call_args[6:8], columns, last, *operands]
+            builder.call(finish_function(adder, finishing), finish_args)
 
     by_height(builder, rows, heights(params["rows"]), emit)
 
@@ -184,7 +194,7 @@ def emit_llvm(
 def heights(rows: int) -> list[int]:
     """Row counts tiles are made for: powers of four, the largest and the one before it.
 
-    Each is a function for each number of vectors and each finish, which takes a while to compile.
+    Each is a function for each number of vectors, which takes a while to compile.
     """
     powers = {4**i for i in range(rows.bit_length()) if 4**i < rows}
     return sorted({*powers, max(rows - 1, 1), rows})
