@@ -402,6 +402,8 @@ graph = helper.make_graph(nodes, "g", [value("x")], [value("a40")])
 model = onnxloom.compile(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), threads=3)
 x = np.zeros((700, 700), np.float32)
 model(x)
+# A shell starts what runs in the background with this signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
     while True:
