@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i8, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, i8, i64
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, program_constant, shape_of
@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_to_loom.quantized.blocked_weights import (
     build_blocked_product,
 )
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, custom_lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.packing import row_panels
 from onnxloom.dialects.onnx.access import int_attr
@@ -44,7 +45,7 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
         raise Declined("weights whose blocks are in another order have no kernel")
     if bits not in BITS or block < 16 or block % (8 // bits):
         raise Declined(f"weights of {bits} bits in blocks of {block} have no kernel")
-    if not is_float(buffer_element(a.type)) or shape_of(a)[-1] != depth:
+    if not is_float(buffer_element(a.type)) or shape_of(a)[-1] not in (depth, DYNAMIC_INDEX):
         raise Declined(f"A of type {a.type} is not multiplied with weights of {depth} rows")
     weights, scale = program_constant(b), program_constant(scales)
     zero = None if zeros is None else program_constant(zeros)
@@ -67,6 +68,11 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
         bias,
     )
     form = BlockedForm(bits, block, depth, columns, lanes)
+    if shape_of(a)[-1] == DYNAMIC_INDEX:
+        *leading, own = builder.dims(a)
+        rows = builder.index(depth)
+        refuse_where(builder, own, "ne", rows, f"A is not multiplied with weights of {depth} rows")
+        a = builder.view(a, [*leading, rows])
     return [build_blocked_product(builder, a, parts, form, op.results[0].type)]
 
 
