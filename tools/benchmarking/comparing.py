@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from onnxloom.lowering.roofline.machine import Machine
 
 
+SETTLE = 0.1
+"""Seconds between the turns of contestants with several threads."""
+
+
 @dataclass(frozen=True)
 class Measuring:
     """How to measure."""
@@ -81,6 +85,7 @@ def compare_model(
         rounds=how.rounds,
         seconds_per_turn=how.seconds_per_turn,
         clock=time.thread_time if how.threads == 1 else time.perf_counter,
+        settle=0.0 if how.threads == 1 else SETTLE,
     )
     errors = {c: None if reference is None else outputs_error(reference, o) for c, o in outputs.items()}
     peers = {

@@ -66,6 +66,7 @@ def pair(
     rounds: int = 31,
     seconds_per_turn: float = 0.02,
     clock: Callable[[], float] = time.thread_time,
+    settle: float = 0.0,
 ) -> Pairing:
     """Runs all contestants in turns.
 
@@ -73,6 +74,8 @@ def pair(
         rounds: turns of each contestant.
         seconds_per_turn: each turn repeats the call until about this long has passed.
         clock: what is counted; CPU time of this thread unless told otherwise.
+        settle: seconds to wait before each turn, and then a call that is not timed: threads of a contestant
+            that spin for a while after its turn would take the cores of the next one.
     """
     repeats: dict[str, int] = {}
     for name, call in contestants.items():
@@ -83,6 +86,9 @@ def pair(
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, call in contestants.items():
+            if settle:
+                time.sleep(settle)
+                call()
             start = clock()
             for _ in range(repeats[name]):
                 call()

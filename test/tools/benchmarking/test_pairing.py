@@ -36,3 +36,15 @@ def test_turns_alternate_and_are_as_long_as_asked():
 
 def test_one_round_has_a_spread_too():
     assert Pairing({"p": [2.0], "o": [1.0]}).spread("p", "o") == (2.0, 2.0)
+
+
+def test_a_pause_before_each_turn_is_followed_by_a_call_that_is_not_timed() -> None:
+
+    def clock() -> float:
+        return float(len(calls))
+
+    calls: list[int] = []
+    done = pair({"a": lambda: calls.append(1)}, rounds=3, seconds_per_turn=1.0, clock=clock, settle=1e-6)
+    # Two calls to find the number of repeats, then per round one that is not timed and one that is.
+    assert len(calls) == 2 + 3 * 2
+    assert done.seconds["a"] == [1.0, 1.0, 1.0]
