@@ -42,7 +42,8 @@ class ReductionLowering(FusedOpKindLowering[ReductionFusion]):
         loops = FusedRows(builder, rows, lead, trail, program, parameters)
         last = body.ops[-1].results[0]
         keep = bool(lead) and rows.data in body.results
-        if isinstance(rows.op, onnx.SoftmaxOp) and buffer_element(last.type) == f32:
+        elements = {buffer_element(value.type) for value in (rows.data, last)}
+        if isinstance(rows.op, onnx.SoftmaxOp) and elements == {f32}:
             made = loops.softmax(last, keep=keep)
         elif rows.keeps_rows:
             rule = _normalization(rows, len(parameters))
