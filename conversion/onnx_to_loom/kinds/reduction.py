@@ -42,10 +42,7 @@ class ReductionLowering(FusedOpKindLowering[ReductionFusion]):
         loops = FusedRows(builder, rows, lead, trail, program, parameters)
         last = body.ops[-1].results[0]
         keep = bool(lead) and rows.data in body.results
-        elements = {buffer_element(value.type) for value in (rows.data, last)}
-        if rows.keeps_rows and len(elements) > 1:
-            raise Declined("rows whose result has another element type have no kernel")
-        if isinstance(rows.op, onnx.SoftmaxOp) and elements == {f32}:
+        if isinstance(rows.op, onnx.SoftmaxOp) and buffer_element(last.type) == f32:
             made = loops.softmax(last, keep=keep)
         elif rows.keeps_rows:
             rule = _normalization(rows, len(parameters))

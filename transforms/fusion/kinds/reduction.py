@@ -17,6 +17,7 @@ from typing import ClassVar, Final, Self, TypeVar
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 
+from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.transforms.dim_analysis import DimAnalysis
 from onnxloom.transforms.fusion.body import externals_of, is_cloned
@@ -180,7 +181,8 @@ def _unfit_results(rows: Rows, ops: Sequence[Operation], results: Sequence[SSAVa
     for value in results:
         if value is not last and (value is not rows.data or rows.op is ops[0]):
             return Miss("a value inside of the chain is read outside")
-    is_staged = rows.op is not ops[0] and rows.data not in results
+    # The data that the chain makes, and the exponentials of a Softmax, wait in the place of the last result.
+    is_staged = (rows.op is not ops[0] and rows.data not in results) or isinstance(rows.op, onnx.SoftmaxOp)
     if rows.keeps_rows and is_staged and element_of(last) != element_of(rows.data):
         return Miss("there is no place for the data: the last result has another type")
     return None

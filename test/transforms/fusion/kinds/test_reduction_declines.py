@@ -280,6 +280,13 @@ BODIES = {
         ),
         "there is no place for the data: the last result has another type",
     ),
+    "no place for the exponentials": (
+        ReductionFusion(2, 0),
+        graph(
+            "%s = Softmax %x", "%y = Cast %s {to = 11 : si64} : tensor<2x4xf64>", results="tensor<2x4xf64>"
+        ),
+        "there is no place for the data: the last result has another type",
+    ),
     "dims that no condition names": (
         ReductionFusion(2, 1),
         graph(
