@@ -19,13 +19,14 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test conformance check lint format models bench lit fuzz-passes fuzz-compiled mutate clean
+.PHONY: help setup demo test conformance ops check lint format models bench lit fuzz-passes fuzz-compiled mutate clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make check   tests, then ruff and pyright (what CI runs)'
 	@echo 'make lint    ruff and pyright'
 	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
+	@echo 'make ops     write docs/ops.md: how each op runs (runs the conformance suite)'
 	@echo 'make fuzz-passes    20,000 random graphs through each pass alone (SEED=0 COUNT=20000)'
 	@echo 'make fuzz-compiled  1,000 random graphs through the compiled pipeline (SEED=0 COUNT=1000)'
 	@echo 'make mutate  take every guard of passes, patterns and kinds away once; tests must notice (ONLY="path ...")'
@@ -66,6 +67,10 @@ check: test lint
 
 conformance: $(READY)
 	$(BIN)/python test/conformance/report.py
+
+ops: $(READY)
+	$(BIN)/python test/conformance/report.py --write
+	$(BIN)/python -m onnxloom.tools.coverage.page
 
 # Graph number i is that of seed SEED + i; failures are reduced and kept in test/random/cases/Inputs.
 SEED ?= 0

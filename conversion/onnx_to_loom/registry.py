@@ -100,7 +100,8 @@ def op_lowerings() -> dict[type[Operation], LowerOp]:
 
 
 @cache
-def _custom_lowerings() -> dict[tuple[str, str], LowerOp]:
+def custom_lowerings() -> dict[tuple[str, str], LowerOp]:
+    """(domain, name) -> lowering, from the files of `ops/`."""
     values = [v for module in _modules(ops) for v in vars(module).values()]
     return {(v.domain, v.name): v.lower for v in values if isinstance(v, CustomLowering)}
 
@@ -108,7 +109,7 @@ def _custom_lowerings() -> dict[tuple[str, str], LowerOp]:
 def lowering_of(op: Operation) -> LowerOp | None:
     """The lowering of a single op, None if it has none of its own."""
     if isinstance(op, CustomOp):
-        return _custom_lowerings().get((op.domain_name.data, op.function_name.data))
+        return custom_lowerings().get((op.domain_name.data, op.function_name.data))
     return op_lowerings().get(type(op))
 
 

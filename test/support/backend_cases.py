@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,8 @@ from onnx import ModelProto
 from onnx.backend.test.runner import Runner
 
 from onnxloom.backend import OnnxloomBackend, OnnxloomRep
+from onnxloom.lowering.runtime.model import CompiledModel
+from onnxloom.tools.coverage.evidence import OpName
 
 CATEGORIES = ("Node", "Simple", "PyTorchConverted", "PyTorchOperator")
 SKIPPED = Path(__file__).parent.parent / "conformance" / "skipped.txt"
@@ -23,12 +25,24 @@ class Recorder(OnnxloomBackend):
     """Remembers what the last case compiled."""
 
     last: OnnxloomRep | None = None
+    source: ModelProto | None = None
 
     @classmethod
     def prepare(cls, model: ModelProto, device: str = "CPU", **kwargs: Any) -> OnnxloomRep:
         options = {**kwargs, "cache": not os.environ.get("ONNXLOOM_CONFORMANCE_NO_CACHE")}
+        Recorder.source = model
         Recorder.last = OnnxloomBackend.prepare(model, device, **options)
         return Recorder.last
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case that passes ran."""
+
+    ops: frozenset[OpName]
+    """The ops of its model, those of bodies and functions included."""
+    host: dict[OpName, str]
+    """The ops that ran in Python, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +53,38 @@ class Case:
     category: str
     function: Callable[..., None]
 
-    def run(self) -> int:
-        """Runs the case; gives its number of host steps. Raises what the case raises."""
+    def run(self) -> Outcome:
+        """Runs the case. Raises what the case raises."""
         Recorder.last = None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.function(None)
-        assert Recorder.last is not None, "the case compiled nothing"
-        return Recorder.last.model.host_steps
+        assert Recorder.last is not None and Recorder.source is not None, "the case compiled nothing"
+        return Outcome(frozenset(ops_of(Recorder.source)), host_ops_of(Recorder.last.model))
+
+
+def ops_of(model: ModelProto) -> Iterator[OpName]:
+    """Every op that a model contains."""
+    graphs: list[Any] = [model.graph, *model.functions]
+    local = {(function.domain, function.name) for function in model.functions}
+    while graphs:
+        for node in graphs.pop().node:
+            name = ("" if node.domain == "ai.onnx" else node.domain, node.op_type)
+            if name not in local:
+                yield name
+            for attribute in node.attribute:
+                graphs += [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def host_ops_of(model: CompiledModel) -> dict[OpName, str]:
+    """The ops that a model ran in Python so far, with the reason."""
+    reasons = {title: reason for part in (model, *model.variants) for title, reason in part.artifact.notes}
+    found: dict[OpName, str] = {}
+    for title, count in model.host_counts.items():
+        domain, _, name = title.partition(' "')[0].rpartition(".")
+        if count:
+            found[domain, name] = reasons.get(title, "")
+    return found
 
 
 @cache

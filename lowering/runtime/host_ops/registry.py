@@ -73,6 +73,12 @@ def replacement(domain: str, op: str) -> Function | None:
     return _FUNCTIONS.get(("" if domain == "ai.onnx" else domain, op))
 
 
+def replaced_ops() -> frozenset[tuple[str, str]]:
+    """(domain, name) of each op that has a function of ours; the default domain is ""."""
+    _load()
+    return frozenset(_FUNCTIONS)
+
+
 def is_plain(domain: str, op: str) -> bool:
     """Whether an op's function was registered as plain."""
     _load()
