@@ -81,10 +81,13 @@ def reshape_sizes(shape: Sequence[int], target: Sequence[int], allowzero: bool) 
     if sizes.count(-1) > 1 or any(d < -1 for d in sizes):
         raise ValueError(f"target shape {sizes} is not valid")
     if -1 in sizes:
-        rest = math.prod(d for d in sizes if d != -1)
-        if rest == 0 or total % rest:
+        whole, rest = total, math.prod(d for d in sizes if d != -1)
+        if allowzero and rest == total == 0:
+            # Exporters write [batch, -1] for a batch of 0, too; onnxruntime looks at the other dims.
+            whole, rest = math.prod(filter(None, shape)), math.prod(d for d in sizes if d not in (0, -1))
+        if rest == 0 or whole % rest:
             raise ValueError(f"cannot reshape {list(shape)} to {sizes}")
-        sizes[sizes.index(-1)] = total // rest
+        sizes[sizes.index(-1)] = whole // rest
     if math.prod(sizes) != total:
         raise ValueError(f"cannot reshape {list(shape)} to {sizes}")
     return sizes
