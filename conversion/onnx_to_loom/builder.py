@@ -170,6 +170,15 @@ class KernelBuilder:
             return self.index(value // by)
         return self.insert(arith.DivUIOp(size, self.index(by))).results[0]
 
+    def read(self, tensor: SSAValue, position: int) -> SSAValue:
+        """An element of an integer tensor as a size.
+
+        Where a kernel makes the tensor, the plan ends at its first use, and goes on once the element is
+        known: so a result gets dims that only data tell. Plans are kept by what was read; another number
+        fills the rest of the plan again, which compiles nothing.
+        """
+        return self.insert(loom.ExtractOp(tensor, position)).results[0]
+
     def static_size(self, size: SSAValue, what: str) -> int:
         """A size known at compile time. Raises Declined otherwise."""
         value = index_value(size)

@@ -268,6 +268,19 @@ class KernelBody:
         self.builder.insert(op)
         return op.results
 
+    def when(
+        self, condition: Scalar, step: Callable[[], Sequence[Scalar]], otherwise: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        """What `step()` gives where the condition holds, else `otherwise`: an `scf.if` with results."""
+        then, other = Block(), Block()
+        with self._inside(then):
+            self.builder.insert(quick_ops.end_of(step()))
+        with self._inside(other):
+            self.builder.insert(quick_ops.end_of(otherwise))
+        op = scf.IfOp(condition, [v.type for v in otherwise], Region(then), Region(other))
+        self.builder.insert(op)
+        return op.results
+
     @contextmanager
     def branch(self, condition: Scalar) -> Generator[tuple[Block, Block]]:
         """An `scf.if` without results; write the two blocks with `inside`."""

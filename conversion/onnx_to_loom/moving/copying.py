@@ -91,6 +91,20 @@ def _copy_row(k: KernelBody, count: Scalar, stride: Scalar, source: Scalar, targ
         k.store(k.load(k.ins[0], k.add(source, k.mul(j, stride))), k.outs[0], k.add(target, j))
 
 
+def duplicate(builder: KernelBuilder, source: SSAValue) -> SSAValue:
+    """A copy that a kernel may write to: the same memory where nothing else reads the source."""
+    word = word_type(source.type)
+    k = KernelBody("duplicate", [word], [word], 1)
+    block = k.index(ROW_BLOCK)
+    with k.tasks(k.scalars.emit(arith.CeilDivSIOp(k.sizes[0], block))) as part:
+        first = k.mul(part, block)
+        with k.loop(k.scalars.minimum(block, k.sub(k.sizes[0], first)), parallel=True) as i:
+            k.store(k.load(k.ins[0], k.add(first, i)), k.outs[0], k.add(first, i))
+    dims = builder.dims(source)
+    out = builder.empty(source.type, dims)
+    return builder.launch(k, [source], [out], [builder.multiply(dims)], inplace=[[0]])[0]
+
+
 def copy_rows(
     builder: KernelBuilder,
     source: SSAValue,
