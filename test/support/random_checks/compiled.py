@@ -40,7 +40,7 @@ def compiled_failures(graphs: Sequence[RandomGraph], levels: Sequence[int] = LEV
                     failures[index].append(found)
                 else:
                     lowered.append((index, (graph, level, found)))
-        _compile_together([module for _, (_, _, module) in lowered])
+        compile_together([module for _, (_, _, module) in lowered])
         for index, (graph, level, module) in lowered:
             failure = _run(graph, level, module)
             failures[index] += [failure] if failure is not None else []
@@ -63,7 +63,7 @@ def _lowered(graph: RandomGraph, level: int) -> ModuleOp | Failure:
     return module
 
 
-def _compile_together(modules: Sequence[ModuleOp]) -> None:
+def compile_together(modules: Sequence[ModuleOp]) -> None:
     """Puts the machine code of all kernels into the cache, where each model then finds its own."""
     kernels: dict[str, Any] = {}
     for module in modules:
