@@ -111,6 +111,7 @@ def artifact_of_module(module: ModuleOp, options: CompileOptions) -> Artifact:
         works_of(kernels) if options.jit == "llvm" else {},  # Numba's run all tasks in each call
         target.triple if objects else "",
         target.required if objects else (),
+        options.checks_kernels,
     )
 
 
@@ -163,7 +164,7 @@ def _compile(
         from onnxloom.lowering.numba_jit import compile_with_numba
 
         return *compile_with_numba(kernels), load_executor(cache, target).objects
-    library = compile_kernels(kernels, cache=cache, target=target)
+    library = compile_kernels(kernels, cache=cache, target=target, checked=options.checks_kernels)
     executor = load_executor(cache, target)
     return library.objects, library.symbols, executor.objects
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from onnxloom.lowering.checked.wanted import checked_by_environment
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import thread_count
 from onnxloom.transforms.pass_manager.environment import log_wanted
@@ -48,6 +49,8 @@ class CompileOptions:
     ONNXLOOM_CPU names, else this one."""
     jit: str = "llvm"
     """What makes kernels machine code: `llvm`, from their LLVM IR, or `numba`, from their Python form."""
+    checked: bool = field(default_factory=checked_by_environment)
+    """Whether kernels check every access to memory; by default what ONNXLOOM_CHECKED says."""
     threads: int = 0
     """Threads that share the work of a run: 0 for one per usable core, 1 for the calling thread alone."""
     cache: bool = True
@@ -66,6 +69,11 @@ class CompileOptions:
     observe: Callable[[ModuleOp], None] | None = field(default=None, compare=False)
     """Given the module in the loom dialect before its kernels are compiled; the model is then converted
     anew, whatever the cache holds."""
+
+    @property
+    def checks_kernels(self) -> bool:
+        """Whether kernels check what they touch. What Numba makes does not."""
+        return self.checked and self.jit == "llvm"
 
 
 def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:

@@ -8,6 +8,7 @@ from llvmlite import ir
 
 from onnxloom.dialects.loom.kernel import KernelOp
 from onnxloom.lowering.cache import KernelCache
+from onnxloom.lowering.checked.instrument import Entry, add_checks
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.emit_llvm import emit_kernel
 from onnxloom.lowering.expand_math import expand_math
@@ -17,18 +18,27 @@ from onnxloom.lowering.object_code import compile_object
 
 __all__ = ["compile_kernels", "kernel_digest"]
 
+CHECKED = "checked_"
+"""How digests of checked kernels begin. They are never compiled together with others."""
+
 
 def compile_kernels(
-    kernels: Sequence[KernelOp], *, cache: KernelCache | None = None, target: CpuTarget | None = None
+    kernels: Sequence[KernelOp],
+    *,
+    cache: KernelCache | None = None,
+    target: CpuTarget | None = None,
+    checked: bool = False,
 ) -> KernelLibrary:
     """Compiles `kernels` for `target` (this processor if None); those `cache` holds are taken from there.
 
-    The kernels are not changed. `cache` must be one for `target`.
+    The kernels are not changed. `cache` must be one for `target`. `checked` kernels take more words, see
+    `checked.instrument`.
 
     Raises:
         PassError: a kernel holds an op or type kernels may not hold.
     """
-    digests = {kernel.sym_name.data: kernel_digest(kernel) for kernel in kernels}
+    form = CHECKED if checked else ""
+    digests = {kernel.sym_name.data: form + kernel_digest(kernel) for kernel in kernels}
     by_digest = {digests[kernel.sym_name.data]: kernel for kernel in kernels}
     symbols = {name: symbol_of(digest) for name, digest in digests.items()}
     found = {} if cache is None else cache.find(list(by_digest))
@@ -70,9 +80,14 @@ def compile_missing(kernels: dict[str, KernelOp], target: CpuTarget | None = Non
     processor = target or CpuTarget.host()
 
     def add(module: ir.Module) -> None:
+        checked: list[Entry] = []
         for digest, kernel in kernels.items():
             expanded = kernel.clone()
             expand_math(expanded)
             emit_kernel(module, expanded, symbol_of(digest), processor)
+            if digest.startswith(CHECKED):
+                checked.append(Entry.of(module, kernel, symbol_of(digest)))
+        if checked:
+            add_checks(module, checked)
 
     return compile_object([symbol_of(digest) for digest in kernels], add, processor)

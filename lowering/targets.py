@@ -40,7 +40,11 @@ class LLVMTarget(Target):
     expand_math: bool = True
     """Replace math functions by vectorizable arithmetic first, as compiling does."""
 
+    checked: bool = False
+    """Check every access to memory."""
+
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from onnxloom.lowering.checked.instrument import Entry, add_checks
         from onnxloom.lowering.cpu_target import CpuTarget
         from onnxloom.lowering.emit_llvm import kernel_module
         from onnxloom.lowering.expand_math import expand_math
@@ -53,7 +57,10 @@ class LLVMTarget(Target):
         for kernel in kernels:
             if self.expand_math:
                 expand_math(kernel)
-        output.write(f"{kernel_module(kernels, target)}\n")
+        emitted = kernel_module(kernels, target)
+        if self.checked:
+            add_checks(emitted, [Entry.of(emitted, kernel) for kernel in kernels])
+        output.write(f"{emitted}\n")
 
 
 def kernels_of(module: ModuleOp, target: str) -> list[KernelOp]:

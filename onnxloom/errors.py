@@ -47,5 +47,9 @@ class InputError(OnnxloomError, ValueError):
     """An array given to `run` does not fit the model: name, dtype, rank, or a dim."""
 
 
+class KernelFault(OnnxloomError):
+    """A checked kernel would have touched memory that is not its own; names kernel, op, buffer and offset."""
+
+
 class PassError(OnnxloomError):
     """A pass could not do its work on valid IR; names the pass and the op."""

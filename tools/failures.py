@@ -9,7 +9,7 @@ import os
 import traceback
 from dataclasses import dataclass
 
-from onnxloom.errors import OnnxloomError, escaped
+from onnxloom.errors import KernelFault, OnnxloomError, escaped
 from onnxloom.tools.streams import complain, forget_stdout
 
 EXIT_OK = 0
@@ -56,6 +56,8 @@ def describe(error: BaseException) -> Failure:
     match error:
         case UsageError():
             return Failure(one_line(error), EXIT_USAGE)
+        case KernelFault():
+            return Failure(one_line(error), EXIT_INTERNAL)
         case OnnxloomError():
             return Failure(one_line(error), EXIT_INPUT)
         case KeyboardInterrupt():

@@ -37,7 +37,7 @@ class Filler:
     """Fills plans of one program.
 
     `kernel_address` gives the address of a kernel by name; `run_host` evaluates a host step on known
-    inputs. `works` has the kernels whose tasks `threads` threads may share.
+    inputs. `works` has the kernels whose tasks `threads` threads may share. Kernels are `checked` or not.
     """
 
     def __init__(
@@ -49,9 +49,11 @@ class Filler:
         memo: Memo,
         works: Mapping[str, KernelWork] | None = None,
         threads: int = 1,
+        checked: bool = False,
     ) -> None:
         self.works = works or {}
         self.threads = threads
+        self.checked = checked
         self.program = program
         self.constants = constants
         self.kernel_address = kernel_address

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from onnxloom.lowering.plan.checked_records import CheckedStretch
 from onnxloom.lowering.plan.program import Array, Block, CheckStep, HostStep, LoopStep, ScanStep, Slot
 from onnxloom.lowering.plan.stretch import Launch
 from onnxloom.lowering.plan.values import Dims, Value
@@ -156,6 +157,8 @@ class Node:
     end: End
     state: State
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
+    checked: CheckedStretch | None = None
+    """What is needed to check a run; None where kernels are not checked."""
     whole: tuple[int, ...] | None = None
     """Cells whose arrays are the results of a run as they are, once that is known of all results."""
     free: list[Instance] = field(default_factory=list["Instance"])

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from onnxloom.errors import ModelError
+from onnxloom.lowering.checked.fault import FAULT_BYTES
 from onnxloom.lowering.plan.arena import place
+from onnxloom.lowering.plan.checked_records import RED_ZONE, CheckedStretch, checked_stretch
 from onnxloom.lowering.plan.origins import origin_of
 from onnxloom.lowering.plan.program import Array, CheckStep, Step
 from onnxloom.lowering.plan.values import Buffer, Dims, Value
@@ -134,15 +136,21 @@ class Stretch:
                 shape = (buffer.nbytes // value.dtype.itemsize,)
             self.allocate.append((buffer.cell, shape, value.dtype, buffer.nbytes))
 
-    def table(self, address: Callable[[str], int], share: Callable[[str, Sequence[int]], Share]) -> Table:
+    def table(
+        self,
+        address: Callable[[str], int],
+        share: Callable[[str, Sequence[int]], Share],
+        checked: bool = False,
+    ) -> Table:
         """The records. Buffers that outlive the stretch must have their cells by now.
 
-        `share` says how a launch of a kernel with some sizes is shared out.
+        `share` says how a launch of a kernel with some sizes is shared out. Records of `checked` kernels end
+        with the bytes of each buffer and the address of the fault words.
         """
         for status, _ in self.checks:
             assert status.buffer is not None
             status.buffer.last = len(self.launches)
-        arena = self._arena()
+        arena = self._arena(RED_ZONE if checked else 0)
         table = Table()
         shares = [share(launch.kernel, launch.sizes) for launch in self.launches]
         table.shared = any(s.chunks for s in shares)
@@ -152,11 +160,16 @@ class Stretch:
             for value in (*launch.ins, *launch.outs):
                 table.pointer(value)
             table.words.extend(launch.sizes)
+            if checked:
+                table.extents((*launch.ins, *launch.outs), arena)
         table.arena_bytes = arena
+        if checked:
+            table.arena_bytes += FAULT_BYTES
+            table.checked = checked_stretch(self.launches, self.buffers, arena)
         table.checks = tuple(_words(status, step) for status, step in self.checks)
         return table
 
-    def _arena(self) -> int:
+    def _arena(self, red_zone: int) -> int:
         mine: dict[int, Buffer] = {}
         for buffer in self.buffers:
             storage = buffer.storage()
@@ -164,7 +177,7 @@ class Stretch:
                 mine[id(storage)] = storage
                 storage.first = min(storage.first, buffer.first)
                 storage.last = max(storage.last, buffer.last)
-        return place(list(mine.values()))
+        return place(list(mine.values()), red_zone)
 
 
 def _words(status: Value, step: CheckStep) -> tuple[int, int, CheckStep]:
@@ -189,6 +202,14 @@ class Table:
         self.cells: dict[int, list[tuple[int, int]]] = {}
         self.keep: dict[int, Array] = {}
         self.checks: tuple[tuple[int, int, CheckStep], ...] = ()
+        self.checked: CheckedStretch | None = None
+        """What is needed to check the run, where kernels are checked."""
+
+    def extents(self, values: Sequence[Value], fault_at: int) -> None:
+        """The words that only checked kernels have; `fault_at` is where the arena has the fault words."""
+        self.words.extend(value.nbytes for value in values)
+        self.arena.append((len(self.words), fault_at))
+        self.words.append(0)
 
     def pointer(self, value: Value) -> None:
         at = len(self.words)

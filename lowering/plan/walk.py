@@ -318,7 +318,7 @@ class Walk:
         kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
         self.stretch.share(kept)
         self.stretch.escape(kept)
-        table = self.stretch.table(self.filler.kernel_address, self.filler.share)
+        table = self.stretch.table(self.filler.kernel_address, self.filler.share, self.filler.checked)
         made = end()
         frames = tuple(
             Frame(f.block, f.pc, tuple(s for s in f.slots if s in live), f.results) for f in self.frames
@@ -337,6 +337,7 @@ class Walk:
             drop=tuple(sorted((_cells(self.env.values()) | _cells(kept)) - _cells(live.values()))),
             keep=list(table.keep.values()),
             checks=table.checks,
+            checked=table.checked,
             shared=table.shared,
             end=made,
             state=State(frames, live, self.stretch.cells, self.covered, self.expected),

@@ -43,6 +43,7 @@ def compile(
     winograd: bool = True,
     cpu: str = "",
     jit: str = "llvm",
+    checked: bool | None = None,
     constant_folding: bool = True,
     cache: bool = True,
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
@@ -60,7 +61,8 @@ def compile(
     `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
     third of the rounding error. `jit="numba"` has Numba compile the kernels in the form `-t numba` prints: a
     second opinion, slow, on one thread, and never cached. `cpu` is what the code is made for: `host`, or a
-    level such as `x86-64-v3`.
+    level such as `x86-64-v3`. With `checked`, or ONNXLOOM_CHECKED=1 where it is None, kernels compare every
+    access to memory with the buffer it is made in: a wrong one is a `KernelFault` (docs/checked.md).
 
     Raises:
         ModelError: the model is damaged, or uses an op that nothing here can run.
@@ -68,6 +70,7 @@ def compile(
         PassError: `skip_passes` names no pass, `skip_patterns` no pattern; a plug-in does not load; two
             patterns have one name; with `strict`, a pass failed.
     """
+    from onnxloom.lowering.checked.wanted import checked_by_environment
     from onnxloom.lowering.compile import CompileOptions, compile_model
 
     if type(opt_level) is not int or not 0 <= opt_level <= 3:
@@ -76,6 +79,8 @@ def compile(
         raise InputError(f"jit is {jit!r}; expected 'llvm' or 'numba'")
     if progress is not None and not callable(progress):
         raise InputError(f"progress is a {type(progress).__name__}; expected a function")
+    if checked and jit != "llvm":
+        raise InputError("checked kernels are compiled by LLVM; expected jit='llvm'")
     return compile_model(
         model,
         CompileOptions(
@@ -89,6 +94,7 @@ def compile(
             winograd=winograd,
             cpu=cpu,
             jit=jit,
+            checked=checked_by_environment() if checked is None else bool(checked),
             fold=constant_folding,
             cache=cache,
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),

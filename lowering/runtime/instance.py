@@ -100,7 +100,11 @@ def take(node: Node, executor: Executor) -> Instance:
     try:
         return node.free.pop()
     except IndexError:
-        return Instance(node, executor)
+        if node.checked is None:
+            return Instance(node, executor)
+        from onnxloom.lowering.runtime.checked_instance import CheckedInstance
+
+        return CheckedInstance(node, node.checked, executor)
 
 
 def give_back(node: Node, instance: Instance) -> None:

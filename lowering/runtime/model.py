@@ -82,6 +82,8 @@ class Artifact:
     """The platform the code is for, as LLVM spells it; empty where there is no code."""
     features: tuple[str, ...] = ()
     """The features of the processor that the code may use."""
+    checked: bool = False
+    """Whether the kernels check what they touch."""
 
 
 store.register(ModelMetadata)
@@ -137,6 +139,7 @@ class CompiledModel:
             threads,
             team_executor,
             self._on_host,
+            artifact.checked,
         )
         self._tree = self._engine.tree(self.program)
         self._roots = self._tree.roots

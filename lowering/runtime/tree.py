@@ -47,6 +47,8 @@ class Engine:
     """Runs stretches on several threads."""
     on_host: Callable[[str, str], None] = lambda title, reason: None
     """Told of every step that Python runs: its title and why there is no kernel."""
+    checked: bool = False
+    """Whether kernels check what they touch."""
     lock: Any = field(default_factory=threading.RLock)
     trees: dict[int, PlanTree] = field(default_factory=dict[int, "PlanTree"])
 
@@ -89,6 +91,7 @@ class PlanTree:
             engine.memo,
             engine.works,
             engine.threads if engine.team_executor is not None else 1,
+            engine.checked,
         )
         self.roots: Recent[Node] = Recent()
 

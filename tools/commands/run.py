@@ -121,6 +121,11 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
         default="llvm",
         help="what compiles the kernels: llvm, or Numba, from the Python form that -t numba prints (slow)",
     )
+    group.add_argument(
+        "--checked",
+        action="store_true",
+        help="kernels check every access to memory (slow; also ONNXLOOM_CHECKED=1)",
+    )
     group.add_argument("--no-winograd", action="store_true", help="only direct convolutions: round less")
     group.add_argument("--no-cache", action="store_true", help="compile everything anew and keep nothing")
     group.add_argument(
@@ -162,8 +167,11 @@ def _print_profile(args: argparse.Namespace, feeds: Mapping[str, Any]) -> None:
 
 def compile_options(args: argparse.Namespace, progress: Progress | None = None) -> CompileOptions:
     """What the arguments of `add_compile_arguments` say."""
+    from onnxloom.lowering.checked.wanted import checked_by_environment
     from onnxloom.lowering.compile import CompileOptions
 
+    if args.checked and args.jit != "llvm":
+        raise UsageError("--checked needs --jit llvm")
     return CompileOptions(
         opt_level=args.opt_level,
         fuse=not args.disable_fused_op,
@@ -173,6 +181,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
         strict=args.strict,
         winograd=not args.no_winograd,
         jit=args.jit,
+        checked=args.checked or checked_by_environment(),
         threads=vars(args).get("threads", 0),
         cpu=args.cpu,
         cache=not args.no_cache,
