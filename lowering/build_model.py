@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnrankedTensorType
@@ -20,7 +20,7 @@ from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
 from onnxloom.dialects.onnx.text import load_module, make_context
 from onnxloom.dialects.verify_module import verify_module
-from onnxloom.errors import ModelError, UnsupportedOpError
+from onnxloom.errors import InputError, ModelError, UnsupportedOpError
 from onnxloom.lowering.collector import rare_collections
 from onnxloom.lowering.compile import STAGES, CompileOptions
 from onnxloom.lowering.cpu_target import CpuTarget
@@ -35,6 +35,9 @@ from onnxloom.lowering.runtime.model import Artifact, ModelMetadata
 from onnxloom.transforms.fusion.create import FuseOpsPass
 from onnxloom.transforms.specialize import specialize_inputs
 
+if TYPE_CHECKING:
+    from onnxloom.conversion.onnx_import.edits import ModelEdits
+
 
 def build_artifact(source: Any, options: CompileOptions) -> Artifact:
     """Compiles a model. Raises ModelError."""
@@ -45,10 +48,13 @@ def build_artifact(source: Any, options: CompileOptions) -> Artifact:
 
 def read_module(source: Any, options: CompileOptions) -> ModuleOp:
     """The onnx module of a source. Raises ModelError."""
+    is_text = isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir"
+    if options.edits_model and (is_text or isinstance(source, ModuleOp)):
+        raise InputError("dims and initializers can be set for ONNX models only, not for IR")
     if isinstance(source, ModuleOp):
         verify_module(source)
         return source.clone()
-    if isinstance(source, str | os.PathLike) and Path(cast(str, source)).suffix == ".mlir":
+    if is_text:
         return load_module(Path(cast(str, source)), options.external_data_dirs)
     from onnxloom.conversion.onnx_import import import_model
     from onnxloom.lowering.artifact.container import is_artifact
@@ -57,7 +63,24 @@ def read_module(source: Any, options: CompileOptions) -> ModuleOp:
         name = os.fspath(cast(str, source)) if isinstance(source, str | os.PathLike) else "the model"
         raise ModelError(f"{name}: is a compiled model; expected the one it was compiled from")
     return import_model(
-        cast(Any, source), external_data_dirs=options.external_data_dirs, overridden=options.overridden
+        cast(Any, source),
+        external_data_dirs=options.external_data_dirs,
+        overridden=options.overridden,
+        edits=_edits(options),
+    )
+
+
+def _edits(options: CompileOptions) -> ModelEdits | None:
+    from onnxloom.conversion.onnx_import.edits import ModelEdits
+
+    if not options.edits_model:
+        return None
+    return ModelEdits(
+        dict(options.free_dims),
+        dict(options.denoted_dims),
+        dict(options.initializers),
+        dict(options.external_initializers),
+        dict(options.external_files),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from onnxloom.lowering.checked.wanted import checked_by_environment
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import thread_count
+from onnxloom.transforms.custom_ops import RegisteredOp
 from onnxloom.transforms.pass_manager.environment import log_wanted
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ class CompileOptions:
     """Paths of plug-ins to load for this compilation."""
     patterns: tuple[Any, ...] = ()
     """Rewrite patterns to use in this compilation besides all others."""
+    free_dims: tuple[tuple[str, int], ...] = ()
+    """Names of symbolic dims of an ONNX model, and the numbers they are in this compilation."""
+    denoted_dims: tuple[tuple[str, int], ...] = ()
+    """The same by denotation."""
+    initializers: tuple[tuple[str, Any], ...] = field(default=(), compare=False, repr=False)
+    """Names and arrays that take the place of initializers of an ONNX model."""
+    external_initializers: tuple[tuple[str, Any], ...] = field(default=(), compare=False, repr=False)
+    """The same for those whose data are in other files; they have to be there."""
+    external_files: tuple[tuple[str, bytes], ...] = field(default=(), compare=False, repr=False)
+    """Contents of files of external data, by location."""
+    custom_ops: tuple[RegisteredOp, ...] = ()
+    """Ops that functions of the caller run."""
     progress: Progress | None = field(default=None, compare=False)
     observe: Callable[[ModuleOp], None] | None = field(default=None, compare=False)
     """Given the module in the loom dialect before its kernels are compiled; the model is then converted
@@ -74,6 +87,20 @@ class CompileOptions:
     def checks_kernels(self) -> bool:
         """Whether kernels check what they touch. What Numba makes does not."""
         return self.checked and self.jit == "llvm"
+
+    @property
+    def edits_model(self) -> bool:
+        """Whether the model is changed before it is imported."""
+        return bool(self.free_dims or self.denoted_dims or self._arrays)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether their text says all of them: arrays and functions are told by nothing that lasts."""
+        return not (self._arrays or self.custom_ops)
+
+    @property
+    def _arrays(self) -> bool:
+        return bool(self.initializers or self.external_initializers or self.external_files)
 
 
 def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> CompiledModel:
@@ -91,8 +118,10 @@ def compile_model(source: Any, options: CompileOptions = CompileOptions()) -> Co
 
     if is_artifact(source):
         from onnxloom.lowering.artifact.load import load_file
+        from onnxloom.lowering.extensions import extensions_in_use
 
-        return load_file(source, thread_count(options.threads))
+        with extensions_in_use(options):
+            return load_file(source, thread_count(options.threads))
     model = _compile_once(source, options)
     model.options = options
     if model.artifact.open_ranks and options.input_shapes is None and not hasattr(source, "read"):
@@ -113,7 +142,8 @@ def _load_or_build(source: Any, options: CompileOptions) -> CompiledModel:
     from onnxloom.lowering.plan_cache import PlanCache
 
     # What Numba makes needs Numba where it runs.
-    cache = PlanCache.of(source, options) if options.cache and options.jit == "llvm" else None
+    may_cache = options.cache and options.jit == "llvm" and options.is_described
+    cache = PlanCache.of(source, options) if may_cache else None
     threads = thread_count(options.threads)
     # A model that is loaded runs no pass that could be logged, and has no IR that could be looked at.
     wanted = options.observe is not None or log_wanted()

@@ -1,4 +1,4 @@
-"""What does a call of the compiler add to onnxloom: its own plug-ins and rewrite patterns?
+"""What does a call of the compiler add to onnxloom: its own plug-ins, rewrite patterns and custom ops?
 
 Nothing is imported for calls that add nothing while nothing is installed.
 """
@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from onnxloom.transforms.custom_ops import use_custom_ops
 from onnxloom.transforms.plugins import current_plugins, has_installed_plugins, use_plugins
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def extensions_in_use(options: CompileOptions) -> Generator[None]:
-    """The plug-ins and patterns of the options are known inside. Raises PassError."""
+    """The plug-ins, patterns and custom ops of the options are known inside. Raises PassError."""
     with ExitStack() as stack:
         if options.plugins:
             stack.enter_context(use_plugins(options.plugins))
@@ -27,6 +28,8 @@ def extensions_in_use(options: CompileOptions) -> Generator[None]:
             from onnxloom.transforms.rewriting.registry import use_patterns
 
             stack.enter_context(use_patterns(options.patterns))
+        if options.custom_ops:
+            stack.enter_context(use_custom_ops(options.custom_ops))
         yield
 
 

@@ -31,20 +31,110 @@ class OnnxloomError(Exception):
         return escaped(super().__str__())  # names in models may hold anything
 
 
-class ModelError(OnnxloomError):
+# The exceptions of onnxruntime: code that catches them by these names catches ours.
+
+
+class Fail(Exception):
+    """Something went wrong for which there is no other class."""
+
+
+class InvalidArgument(Exception):
+    """A model, an option or an input that cannot be used."""
+
+
+class InvalidGraph(Exception):
+    """The graph of a model breaks a rule of the standard."""
+
+
+class InvalidProtobuf(Exception):
+    """The data are no model."""
+
+
+class NoSuchFile(Exception):
+    """There is no file of that name."""
+
+
+class NotImplemented(Exception):
+    """An op, or a way to use one, that is not there."""
+
+
+class RuntimeException(Exception):
+    """A run failed."""
+
+
+class EPFail(Exception):
+    """An execution provider failed; never raised."""
+
+
+class NoModel(Exception):
+    """No model was loaded; never raised."""
+
+
+class EngineError(Exception):
+    """Never raised."""
+
+
+class ModelLoaded(Exception):
+    """Never raised."""
+
+
+class NotFound(Exception):
+    """Never raised."""
+
+
+class ModelLoadCanceled(Exception):
+    """Never raised."""
+
+
+class ModelRequiresCompilation(Exception):
+    """Never raised."""
+
+
+class DeviceReset(Exception):
+    """Never raised."""
+
+
+# Ours.
+
+
+class ModelError(OnnxloomError, InvalidGraph, InvalidArgument, Fail):
     """The model or IR text is damaged, invalid, or refers to something that is not there."""
+
+
+class NoSuchModelError(ModelError, NoSuchFile):
+    """There is no file of that name."""
+
+
+class DamagedModelError(ModelError, InvalidProtobuf):
+    """The data are not those of a model."""
 
 
 class ArtifactError(ModelError):
     """The file of a compiled model is damaged, or made for another processor or version."""
 
 
-class UnsupportedOpError(ModelError):
+class UnsupportedOpError(ModelError, NotImplemented):
     """The model uses an op nobody here can run; names domain, op, opset and node."""
 
 
-class InputError(OnnxloomError, ValueError):
+class CustomOpError(ModelError, RuntimeException):
+    """A function that was registered for an op failed, or gave something that does not fit."""
+
+
+class InputError(OnnxloomError, InvalidArgument, ValueError):
     """An array given to `run` does not fit the model: name, dtype, rank, or a dim."""
+
+
+class UsageError(InputError, RuntimeError):
+    """A binding, an entry or a value that is not there or does not fit; a RuntimeError in onnxruntime."""
+
+
+class UnsupportedFeatureError(OnnxloomError, NotImplemented, RuntimeError):
+    """A part of onnxruntime's interface that is not there."""
+
+
+class TerminatedError(OnnxloomError, Fail):
+    """A run ended because `RunOptions.terminate` was set."""
 
 
 class KernelFault(OnnxloomError):

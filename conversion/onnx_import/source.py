@@ -16,7 +16,7 @@ from onnx import GraphProto, ModelProto, TensorProto
 
 from onnxloom.conversion.onnx_import.payloads import Payload, Payloads
 from onnxloom.conversion.onnx_import.wire import LARGE, cut_raw_data
-from onnxloom.errors import ModelError
+from onnxloom.errors import DamagedModelError, ModelError, NoSuchModelError
 
 
 @runtime_checkable
@@ -81,7 +81,8 @@ def _mapped(file: str) -> memoryview:
     try:
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+        kind = NoSuchModelError if isinstance(error, FileNotFoundError) else ModelError
+        raise kind(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -104,7 +105,8 @@ def _from_buffer(
             raise ModelError("it has no graph")
     except (ModelError, DecodeError) as error:
         reason = str(error) if isinstance(error, ModelError) else "the data are damaged"
-        raise ModelError(f"{name}: is not a valid ONNX model: {_other_kind(buffer) or reason}") from None
+        text = f"{name}: is not a valid ONNX model: {_other_kind(buffer) or reason}"
+        raise DamagedModelError(text) from None
     folder = None if file is None else Path(file).resolve().parent
     pieces = [buffer[start:end] for start, end in skeleton.ranges]
     return LoadedModel(proto, Payloads(mark, pieces, folder, dirs), name, file)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 Shapes = tuple[tuple[int, ...], ...]
 
-_ELSEWHERE = ("progress", "observe", "patterns", "plugins", "external_data_dirs", "cpu", "cache", "threads")
+_ELSEWHERE = (
+    *("progress", "observe", "patterns", "plugins", "external_data_dirs", "cpu", "cache", "threads"),
+    *("initializers", "external_initializers", "external_files", "custom_ops"),
+)
 """Options that cannot be written down, or say nothing to another machine."""
 
 
@@ -87,4 +90,6 @@ def _plain_options(options: CompileOptions | None) -> dict[str, Any]:
         return {}
     if options.plugins or options.patterns:
         raise InputError("a model compiled with plug-ins cannot be compiled again elsewhere: do not keep it")
+    if not options.is_described:
+        raise InputError("a model compiled with custom ops or other data cannot be compiled again elsewhere")
     return {f.name: getattr(options, f.name) for f in fields(options) if f.name not in _ELSEWHERE}

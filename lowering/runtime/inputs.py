@@ -10,6 +10,7 @@ import numpy as np
 
 from onnxloom.errors import InputError
 from onnxloom.lowering.plan.program import DYNAMIC, Array, Program, Spec, is_array, numpy_dtype
+from onnxloom.lowering.runtime.compat.ort_value import unwrapped
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class InputPort:
         Raises:
             InputError: it has another dtype, rank, or dim.
         """
+        value = unwrapped(value)
         if self.spec.kind != "tensor":
             return value
         if value is None:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from onnxloom.lowering.plan.memory import address_of, aligned_bytes
 from onnxloom.lowering.plan.node import Node
 from onnxloom.lowering.plan.record import ALL_TASKS, HEADER, KERNEL_TYPE
+from onnxloom.lowering.runtime.termination import check_terminated
 
 Executor: TypeAlias = Callable[[int, int, int, int], int]
 """Runs records `begin` to `end` of a table: (table address, starts address, begin, end)."""
@@ -61,8 +62,12 @@ class Instance:
         if self._slices is None:
             self._slices = self._run_timed()
             return
+        if len(self._slices) == 1:
+            self._slices[0]()
+            return
         for run in self._slices:
             run()
+            check_terminated()
 
     def _slice(self, begin: int, end: int) -> Callable[[], object]:
         """A run of these records. Arguments of a foreign function are converted once, not in each run."""
@@ -89,6 +94,7 @@ class Instance:
             start = time.perf_counter()
             self._executor(self._table_address, self._starts_address, record, record + 1)
             spent += time.perf_counter() - start
+            check_terminated()
             if spent > SLICE_SECONDS or record + 1 == count:
                 slices.append(self._slice(begin, record + 1))
                 begin, spent = record + 1, 0.0

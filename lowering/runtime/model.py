@@ -122,6 +122,8 @@ class CompiledModel:
         self._variants: dict[Any, CompiledModel | None] = {}
         """By shape key; None where the model cannot be compiled for it."""
         self._parent: CompiledModel | None = None
+        self.warns = True
+        """Whether the first host step is told of by a warning."""
         self.options: Any = None
         """The `CompileOptions` it was compiled with, where that is known."""
         self.compile_overriding: Callable[[tuple[str, ...]], CompiledModel] | None = None
@@ -305,7 +307,7 @@ class CompiledModel:
         if self._parent is not None:
             self._parent._on_host(title, reason)
             return
-        if not self.host_steps:
+        if not self.host_steps and self.warns:
             warnings.warn(
                 f"{title} runs in Python: {reason} (only the first such step of a session is reported)",
                 HostStepWarning,

@@ -30,6 +30,7 @@ from onnxloom.lowering.runtime.host_step import HostRunner
 from onnxloom.lowering.runtime.instance import LARGE, Executor, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
 from onnxloom.lowering.runtime.recycling import RECYCLED, pool
+from onnxloom.lowering.runtime.termination import check_terminated
 
 
 @dataclass(eq=False)
@@ -136,6 +137,7 @@ class PlanTree:
             node = self._next(node, end, cells)
 
     def _next(self, node: Node, end: ValueEnd | StepEnd, cells: dict[int, Any]) -> Node:
+        check_terminated()
         if isinstance(end, ValueEnd):
             found = end.fetch(cells)
             if end.branch:
