@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from onnxloom.dialects.loom.axis_space import AxisSplitOp, ScaledDimOp, SqueezeDimsOp
+from onnxloom.dialects.loom.axis_space import AxisSplitOp, SqueezeDimsOp
 from onnxloom.dialects.loom.broadcast_strides import BroadcastStridesOp
 from onnxloom.dialects.loom.channels_last_space import ChannelsLastSpaceOp
 from onnxloom.dialects.loom.check import CheckOp
@@ -44,6 +44,7 @@ from onnxloom.dialects.loom.program import (
     YieldOp,
 )
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
+from onnxloom.dialects.loom.resize_space import ResizeSpaceOp
 from onnxloom.dialects.loom.tasks import TASKS, WorkerOp, task_loop
 from onnxloom.dialects.loom.transposed_space import TransposedSpaceOp
 from onnxloom.dialects.loom.window_space import WindowSpaceOp
@@ -60,7 +61,7 @@ LOOM = Dialect(
         ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, ChannelsLastSpaceOp, WinogradSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
-        AxisSplitOp, ScaledDimOp, SqueezeDimsOp,
+        AxisSplitOp, ResizeSpaceOp, SqueezeDimsOp,
     ],
     [],
 )  # fmt: skip
@@ -99,8 +100,8 @@ __all__ = [
     "ProgramOp",
     "ReductionSpaceOp",
     "ReshapeSizesOp",
+    "ResizeSpaceOp",
     "ReturnOp",
-    "ScaledDimOp",
     "ScanOp",
     "SliceSpaceOp",
     "SplitSpaceOp",

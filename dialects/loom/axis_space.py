@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, FloatAttr, IndexType, IntegerAttr, f64
+from xdsl.dialects.builtin import BoolAttr, IndexType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     irdl_op_definition,
     operand_def,
     prop_def,
-    result_def,
     traits_def,
     var_result_def,
 )
@@ -88,29 +87,3 @@ class SqueezeDimsOp(PlanTimeOp):
         if len(dims) != len(self.results_):
             raise ValueError(f"axes {axes} give {len(dims)} dims and not {len(self.results_)}")
         return dims
-
-
-@irdl_op_definition
-class ScaledDimOp(PlanTimeOp):
-    """A dim times a factor, rounded down."""
-
-    name = "loom.scaled_dim"
-    axis = prop_def(IntegerAttr)
-    factor = prop_def(FloatAttr)
-    source = operand_def(AnyAttr())
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def make(source: SSAValue, axis: int, factor: float) -> ScaledDimOp:
-        """One result."""
-        return ScaledDimOp.create(
-            operands=[source],
-            result_types=[IndexType()],
-            properties={"axis": IntegerAttr(axis, 64), "factor": FloatAttr(factor, f64)},
-        )
-
-    def evaluate(self, operands: Sequence[PlanTensor | int]) -> Sequence[int]:
-        (source,) = operands
-        assert isinstance(source, PlanTensor)
-        return [math.floor(source.shape[self.axis.value.data] * self.factor.value.data)]

@@ -404,28 +404,22 @@ def resize(
 
 RESIZE: dict[str, tuple[Case, str | None]] = {
     "fits": (resize('mode = "linear"'), None),
-    "mode": (
-        resize('mode = "cubic"'),
-        "Resize of mode cubic with half_pixel coordinates or antialias has no kernel",
-    ),
+    "mode": (resize('mode = "area"'), "Resize of mode area with half_pixel coordinates has no kernel"),
     "coordinates": (
-        resize('coordinate_transformation_mode = "tf_crop_and_resize"'),
-        "Resize of mode nearest with tf_crop_and_resize coordinates or antialias has no kernel",
+        resize('coordinate_transformation_mode = "centre"'),
+        "Resize of mode nearest with centre coordinates has no kernel",
     ),
     "antialias": (
-        resize('mode = "linear", antialias = 1 : si64'),
-        "Resize of mode linear with half_pixel coordinates or antialias has no kernel",
+        resize("antialias = 1 : si64"),
+        "Resize of mode nearest has no filter against aliasing",
     ),
-    "ratio": (
-        resize('keep_aspect_ratio_policy = "not_larger"'),
-        "Resize that keeps the aspect ratio has no kernel",
+    "moves bools": (resize(element="i1"), None),
+    "mixes bools": (resize('mode = "linear"', element="i1"), "elements of type i1 are not mixed in kernels"),
+    "fills bools": (
+        resize('coordinate_transformation_mode = "tf_crop_and_resize"', element="i1"),
+        "elements of type i1 are not mixed in kernels",
     ),
-    "integers": (resize('mode = "linear"', element="i32"), "linear Resize of integers has no kernel"),
-    "scales": (resize(scales="tensor<2xf32>"), "the scales of Resize are not constant"),
-    "one scale": (
-        resize(scales="dense<2.0> : tensor<1xf32>"),
-        "Resize does not have one scale per axis",
-    ),
+    "moves strings": (resize(element="!onnx.string"), "kernels do not copy elements of type !onnx.string"),
 }
 
 
