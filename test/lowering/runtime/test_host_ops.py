@@ -438,6 +438,15 @@ def test_log_softmax_of_nothing() -> None:
     assert evaluate(node, [f32(0, 3)])[0].shape == (0, 3)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_hard_swish(dtype: type) -> None:
+    x = np.array([1.5, 0.3, -2.9, 4.0, -4.0], dtype)
+    wanted = np.float64(x) * np.clip(np.float64(x) / 6 + 0.5, 0, 1)
+    y = run("HardSwish", x)
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y.astype(np.float64), wanted, 4 * np.finfo(dtype).eps, np.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu(approximate: str) -> None:
     check("Gelu", [f32(5, 3) * 3], approximate=approximate)

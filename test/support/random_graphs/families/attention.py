@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from random_graphs.builder import GraphBuilder
+from random_graphs.builder import GraphBuilder, Refused
 from random_graphs.families.idioms import either, scalar
 
 WEIGHT = 1
@@ -61,3 +61,28 @@ def add_rotary(g: GraphBuilder) -> None:
     turned = g.one("Concat", *parts, axis=axis)
     cos, sin = (g.random_constant((g.shape(x)[-2], width), g.dtype(x)) for _ in range(2))
     either(g, "Add", either(g, "Mul", x, cos), either(g, "Mul", turned, sin))
+
+
+def add_attention_op(g: GraphBuilder) -> None:
+    """The op of the standard: heads of its own, or fewer for keys and values; a mask; causal or not."""
+    q = g.pick(lambda a: a.dtype == np.float32 and a.ndim == 4 and a.size > 0)
+    if not np.isfinite(g.array(q)).all():
+        raise Refused
+    batch, heads, rows, width = g.shape(q)
+    fewer = g.source.choice([n for n in range(1, heads + 1) if heads % n == 0])
+    length = g.source.integer(1, 4)
+    k, v = (g.random_constant((batch, fewer, length, width), g.dtype(q)) for _ in range(2))
+    given: dict[str, object] = {"is_causal": 1} if g.source.chance(30) else {}
+    if g.source.chance(30):
+        given["softcap"] = 2.0
+    mask = [g.random_constant((rows, length), g.dtype(q))] if g.source.chance(40) else []
+    if any(not np.isfinite(g.array(name)).all() for name in (k, v, *mask)):
+        raise Refused
+    g.one("Attention", q, k, v, *mask, **given)
+
+
+def add_rotary_op(g: GraphBuilder) -> None:
+    x = g.pick(lambda a: a.dtype == np.float32 and a.ndim == 4 and a.size > 0 and a.shape[-1] % 2 == 0)
+    batch, _, length, width = g.shape(x)
+    cos, sin = (g.random_constant((batch, length, width // 2), g.dtype(x)) for _ in range(2))
+    g.one("RotaryEmbedding", x, cos, sin, interleaved=g.source.integer(0, 1))

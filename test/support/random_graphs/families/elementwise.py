@@ -13,7 +13,8 @@ WEIGHT = 6
 
 FLOAT_UNARY = (
     "Neg", "Abs", "Relu", "Sqrt", "Exp", "Tanh", "Sigmoid", "Erf", "Floor", "Ceil", "Round", "Sign", "Log",
-    "Reciprocal", "Sin", "Cos", "Softplus", "Softsign", "Mish", "HardSwish", "Identity",
+    "Reciprocal", "Sin", "Cos", "Softplus", "Softsign", "Mish", "HardSwish", "Identity", "Selu", "Shrink",
+    "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Swish",
 )  # fmt: skip
 PARAMETRIC = {
     "LeakyRelu": "alpha", "Elu": "alpha", "Celu": "alpha", "ThresholdedRelu": "alpha", "HardSigmoid": "beta",

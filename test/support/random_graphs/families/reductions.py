@@ -9,7 +9,7 @@ from random_graphs.builder import FLOATS, GraphBuilder, Refused
 WEIGHT = 2
 
 REDUCE = ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-          "ReduceSumSquare", "ReduceLogSumExp")  # fmt: skip
+          "ReduceSumSquare", "ReduceLogSumExp", "ReduceLogSum")  # fmt: skip
 
 
 def add_reduce(g: GraphBuilder) -> None:
