@@ -101,7 +101,7 @@ class _Rows:
 
             def compare(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
                 hit = self._may_be_better(self._value(k.add(at, i)), worst)
-                return [s.select(hit, s.const(1, i32), acc[0])]
+                return [s.or_(acc[0], s.int_to_int(hit, i32, True))]
 
             def whole_block() -> Sequence[Scalar]:
                 (hits,) = k.reduce(block, [s.const(0, i32)], compare)

@@ -33,9 +33,13 @@ class Heap:
         self.k.store(item, self.items, self.k.add(self.begin, at))
 
     def sink(self, item: Scalar, hole: Scalar, count: Scalar) -> None:
-        """Puts an item where nothing worse is below: at `hole` or further down in a heap of `count`."""
+        """Puts an item where nothing worse is below: at `hole` or further down in a heap of `count`.
+
+        Where `count` is 0, the item stays at `hole`.
+        """
         k, s = self.k, self.k.scalars
-        one, last = k.index(1), k.sub(count, k.index(1))
+        one = k.index(1)
+        last = s.maximum(k.sub(count, one), k.index(0))
 
         def go_down(acc: Sequence[Scalar]) -> Sequence[Scalar]:
             left = k.add(k.add(acc[0], acc[0]), one)
