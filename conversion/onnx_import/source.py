@@ -119,6 +119,8 @@ def _other_kind(buffer: memoryview) -> str:
         return "it is empty"
     if head.startswith((b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")):
         return "it is compressed; expected the file inside"
+    if head.startswith(b"onnxloom"):
+        return "it is a compiled model (.loom), which is run, not imported"
     if head.startswith(b"version https://git-lfs"):
         return "it is a Git LFS pointer; expected the file it stands for"
     if all(byte >= 32 or byte in b"\t\n\r\f" for byte in head):

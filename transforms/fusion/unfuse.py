@@ -11,7 +11,9 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter
 
 from onnxloom.dialects.onnx import FusedOp
+from onnxloom.errors import PassError
 from onnxloom.transforms.fusion.helper import FusionOpKindHelper
+from onnxloom.transforms.fusion.plugins import current_registry
 from onnxloom.transforms.pass_manager.pass_text import listed
 
 
@@ -29,10 +31,22 @@ class UnfuseOpsPass(ModulePass):
 
 
 def unfuse_ops(module: Operation, kinds: set[str] | None = None) -> int:
-    """Inlines the fused ops below `module`; gives their number."""
+    """Inlines the fused ops below `module`; gives their number.
+
+    Raises:
+        PassError: one of `kinds` is no kind that is known, and none of the fused ops has it.
+    """
     fused = [op for op in module.walk() if isinstance(op, FusedOp)]
+    _check_kinds(kinds or set(), fused)
     chosen = [op for op in fused if kinds is None or op.kind.data in kinds]
     # Inner ones first would move twice; a fused op in a fused op stays valid when the outer goes first.
     for op in chosen:
         FusionOpKindHelper.unfuse(PatternRewriter(op), op)
     return len(chosen)
+
+
+def _check_kinds(kinds: set[str], fused: list[FusedOp]) -> None:
+    """A kind of the IR counts as known: it may be of a plug-in that is not loaded."""
+    known = {helper.kind for helper in current_registry().helpers} | {op.kind.data for op in fused}
+    for name in sorted(kinds - known):
+        raise PassError(f"unfuse-ops: unknown fusion kind {name!r}; known: {', '.join(sorted(known))}")

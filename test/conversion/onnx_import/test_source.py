@@ -174,6 +174,7 @@ def test_skeleton_of_a_model_without_large_tensors_is_the_model() -> None:
         (b"builtin.module {\n}\n", "it is text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "a Git LFS pointer"),
         (gzip.compress(small_model().SerializeToString()), "it is compressed"),
+        (b"onnxloom\x01\0\0\0", "it is a compiled model"),
         (b"\x08\x08", "no graph"),
         (small_model().SerializeToString()[:-10], "not a valid ONNX model"),
         (bytes(range(256)) * 20, "not a valid ONNX model"),

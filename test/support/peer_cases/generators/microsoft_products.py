@@ -11,7 +11,6 @@ from peer_cases.case import Array, Case
 from peer_cases.draw import Draw
 from peer_cases.registry import Limit, cases_of
 
-
 ACTIVATION_NUMBERS = {"LeakyRelu": 1, "HardSigmoid": 2, "Clip": 2, "Elu": 1, "Selu": 2, "ThresholdedRelu": 1,
                       "ParametricSoftplus": 2, "ScaledTanh": 2}  # fmt: skip
 
