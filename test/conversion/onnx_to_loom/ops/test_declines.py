@@ -306,24 +306,6 @@ def test_normalization(case: Case, reason: str | None) -> None:
     assert reason_of(case) == reason
 
 
-def one_hot(indices: str = "i64", depth: str = "i64") -> Case:
-    operands = [f"tensor<2x{indices}>", f"tensor<{depth}>", "tensor<2xf32>"]
-    return ("OneHot", operands, "", tensors("2x?"))
-
-
-ONE_HOT: dict[str, tuple[Case, str | None]] = {
-    "fits": (one_hot(), None),
-    "indices": (one_hot("f32"), "indices that are no signed integers have no kernel"),
-    "unsigned indices": (one_hot("ui8"), "indices that are no signed integers have no kernel"),
-    "depth": (one_hot(depth="f32"), "a depth that is no signed integer has no kernel"),
-}
-
-
-@check(ONE_HOT)
-def test_one_hot(case: Case, reason: str | None) -> None:
-    assert reason_of(case) == reason
-
-
 KERNEL = "kernel_shape = [2 : si64, 2 : si64]"
 OTHER_DIMS = "the window does not have as many dims as the data"
 
@@ -392,6 +374,41 @@ REDUCTION: dict[str, tuple[Case, str | None]] = {
 
 @check(REDUCTION)
 def test_reduction(case: Case, reason: str | None) -> None:
+    assert reason_of(case) == reason
+
+
+def einsum(equation: str, *operands: str, result: str = "?") -> Case:
+    return ("Einsum", list(operands), f'equation = "{equation}"', [f"tensor<{result}xf32>"])
+
+
+MATRIX = "tensor<2x3xf32>"
+
+EINSUM: dict[str, tuple[Case, str | None]] = {
+    "fits": (einsum("ij,jk->ki", MATRIX, "tensor<3x4xf32>", result="4x2"), None),
+    "malformed": (einsum("i-j", MATRIX), "equation 'i-j' is malformed"),
+    "terms": (einsum("ij,jk", MATRIX), "equation 'ij,jk' has 2 terms for 1 operands"),
+    "rank": (einsum("i", MATRIX), "term 'i' does not fit an operand of 2 dims"),
+    "letters": (einsum("ijk", MATRIX), "term 'ijk' does not fit an operand of 2 dims"),
+    "fits ellipsis": (einsum("i...->...", MATRIX, result="3"), None),
+    "ellipsis": (einsum("i...->i", MATRIX), "equation 'i...->i' leaves the dims of its ellipsis out"),
+    "twice": (
+        einsum("ij->ii", MATRIX),
+        "the result of equation 'ij->ii' has labels twice, or ones of no operand",
+    ),
+    "foreign": (
+        einsum("ij->k", MATRIX),
+        "the result of equation 'ij->k' has labels twice, or ones of no operand",
+    ),
+    "dims": (einsum("ij,jk->ik", MATRIX, "tensor<4x4xf32>", result="2x4"), "dims labelled 'j' differ"),
+    "bools": (
+        ("Einsum", ["tensor<2xi1>"], 'equation = "i->i"', ["tensor<2xi1>"]),
+        "Einsum of elements of type i1 has no kernel",
+    ),
+}
+
+
+@check(EINSUM)
+def test_einsum(case: Case, reason: str | None) -> None:
     assert reason_of(case) == reason
 
 
