@@ -3,7 +3,7 @@
 `int64_t run(int64_t *table, int64_t *starts, int64_t begin, int64_t end)` runs, for each record r in
 [begin, end), the kernel whose address is `table[starts[r]]` on the words behind the record's header, and
 returns `end`. A record costs 4 ns beyond its kernel (3.9 measured on a Zen 5 core). `team_run` does the same
-with the threads of a team, see `team_code.py`.
+with the threads of a team, see `team_code.py`; `loop` runs them again and again, see `loop_code.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from onnxloom.lowering.cpu_target import CpuTarget
 
 _SYMBOL = "loom_run"
+_LOOP_SYMBOL = "loom_loop"
 _CACHE_NAMES = ("executor", "team")  # the environment part of their keys covers this file
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+_POINTER, _WORD = ctypes.c_void_p, ctypes.c_int64
+_LOOP = ctypes.CFUNCTYPE(_WORD, _POINTER, _POINTER, _WORD, _POINTER, _WORD, _WORD)
 
 
 class Executor:
@@ -36,6 +39,8 @@ class Executor:
         """Holds the machine code; its `objects` can be stored beside a plan."""
         run = _RUN(library.address("run"))
         setattr(run, "library", library)  # noqa: B010  (whoever holds the function holds its code)
+        # Found there by those who run loops, who have the function only.
+        setattr(run, "loop", _LOOP(library.address("loop")))  # noqa: B010
         self.run: Callable[[int, int, int, int], int] = run
         """`run(table address, starts address, begin, end) -> end`."""
         self.team = None if team is None else TeamFunctions({n: team.address(n) for n in SYMBOLS}, team)
@@ -49,7 +54,7 @@ class Executor:
     @staticmethod
     def from_objects(objects: list[bytes]) -> Executor:
         """The executor of an earlier process (`executor.objects`)."""
-        library = load_library(objects[:1], {"run": _SYMBOL})
+        library = load_library(objects[:1], {"run": _SYMBOL, "loop": _LOOP_SYMBOL})
         try:
             team = load_library(objects[1:2], SYMBOLS) if len(objects) > 1 else None
         except LinkError:
@@ -69,7 +74,7 @@ def load_executor(cache: KernelCache | None = None, target: CpuTarget | None = N
     from onnxloom.lowering.object_code import compile_object
 
     processor = target or CpuTarget.host()
-    run = compile_object([_SYMBOL], add_run, processor)
+    run = compile_object([_SYMBOL, _LOOP_SYMBOL], add_run, processor)
     team = compile_object(list(SYMBOLS.values()), lambda m: add_team(m, processor.triple), processor)
     if cache is not None:
         for name, data in zip(_CACHE_NAMES, (run, team), strict=True):
@@ -78,8 +83,10 @@ def load_executor(cache: KernelCache | None = None, target: CpuTarget | None = N
 
 
 def add_run(module: ir.Module) -> None:
-    """Adds `run` to an LLVM module."""
+    """Adds `run` and `loop` to an LLVM module."""
     from llvmlite import ir
+
+    from onnxloom.lowering.loop_code import add_loop
 
     word = ir.IntType(64)
     pointer = word.as_pointer()
@@ -104,3 +111,4 @@ def add_run(module: ir.Module) -> None:
     b.branch(header)
     b.position_at_end(done)
     b.ret(end)
+    add_loop(module, function, _LOOP_SYMBOL)

@@ -21,7 +21,8 @@ from onnxloom.lowering.cpu_target import CpuTarget
 
 _CODE_SOURCES = (
     "checked", "emit_llvm", "expand_math", "microkernels", "compile_kernels.py", "constants.py",
-    "cpu_target.py", "executor.py", "object_code.py", "plan/record.py", "small_floats.py", "team_code.py",
+    "cpu_target.py", "executor.py", "loop_code.py", "object_code.py", "plan/record.py", "small_floats.py",
+    "team_code.py",
 )  # fmt: skip
 """Files and folders beside this package that have a say in the machine code."""
 

@@ -25,9 +25,6 @@ SLICE_SECONDS = 0.02
 MAX_FREE = 4
 """Idle instances kept per stretch."""
 
-LARGE = 1 << 14
-"""Arrays of this many bytes or more start at a multiple of ALIGNMENT: stores to them run faster."""
-
 
 class Instance:
     """Table and arena of one stretch, ready to run."""
@@ -59,6 +56,20 @@ class Instance:
             address = address_of(cells[cell])
             for position, offset in places:
                 words[position] = address + offset
+        self.run_records()
+
+    @property
+    def addresses(self) -> tuple[int, int, int]:
+        """Of the table and of the starts of its records; and their number."""
+        return self._table_address, self._starts_address, self._starts.size
+
+    @property
+    def statuses(self) -> list[int]:
+        """Addresses of the statuses that checks look at."""
+        return [address_of(self._arena) + 8 * at for at, _, _ in self._checks]
+
+    def run_records(self) -> None:
+        """Runs the records on the addresses that are in the table."""
         if self._slices is None:
             self._slices = self._run_timed()
             return

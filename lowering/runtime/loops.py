@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from onnxloom.errors import InputError
-from onnxloom.lowering.plan.program import DYNAMIC, LoopStep, ScanStep, Spec, is_array, numpy_dtype
+from onnxloom.lowering.plan.memory import address_of
+from onnxloom.lowering.plan.program import DYNAMIC, Array, LoopStep, ScanStep, Spec, is_array, numpy_dtype
 from onnxloom.lowering.plan.values import only_element
+from onnxloom.lowering.runtime.loop_places import BodyLayout, Place, is_movable
+from onnxloom.lowering.runtime.moving_loop import MovingLoop
+from onnxloom.lowering.runtime.observation import observation
+from onnxloom.lowering.runtime.termination import check_terminated
 
 if TYPE_CHECKING:
     from onnxloom.lowering.runtime.tree import PlanTree
@@ -18,54 +23,93 @@ if TYPE_CHECKING:
 def run_loop(step: LoopStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     """Results of a Loop: carried values, then scan outputs stacked along a leading axis."""
     count = len(step.carried)
-    carried = list(args[2 : 2 + count])
-    captures = list(args[2 + count :])
     trips = None if args[0] is None else _scalar(args[0], step, "its trip count")
     going = True if args[1] is None else bool(_scalar(args[1], step, "its condition"))
+    rows = len(body.program.block.yields) - 1 - count
+    if not going or (trips is not None and trips <= 0):
+        empty = (_stack([], s, 0, False, step.origin) for s in _yield_specs(body)[1 + count :])
+        return [*_own(args[2 : 2 + count], args), *empty]
+    inputs = _shaped(body, [np.array(0), np.array(True), *args[2:]])
+    node = body.root(tuple(observation(a) for a in inputs), inputs)
+    layout = BodyLayout(count, 2, counter=0, condition=1)
+    if is_movable(node, inputs, layout):
+        loop = MovingLoop(body.engine, node, layout, inputs, trips, (), (False,) * rows, step.origin)
+        outcome = loop.run()
+        return [*outcome.carried, *outcome.outputs]
+    return _step_by_step(step, args, inputs, body, trips)
+
+
+def _step_by_step(
+    step: LoopStep, args: Sequence[Any], inputs: list[Any], body: PlanTree, trips: int | None
+) -> list[Any]:
+    """A Loop, at least one iteration of it, whose iterations may differ in shapes and in what they run."""
+    count = len(step.carried)
     scanned: list[list[Any]] = [[] for _ in body.program.block.yields[1 + count :]]
+    number, going = inputs[0], True
     iteration = 0
     while going and (trips is None or iteration < trips):
-        inputs = [np.array(iteration, np.int64), np.array(True), *carried, *captures]
-        results = body.run(_shaped(body, inputs))
+        check_terminated()
+        number = np.full(number.shape, iteration)
+        results = body.run([number, *inputs[1:]])
         going = bool(_scalar(results[0], step, "the condition its body gives"))
-        carried = results[1 : 1 + count]
+        inputs[2 : 2 + count] = results[1 : 1 + count]
         for rows, row in zip(scanned, results[1 + count :], strict=True):
             rows.append(row)
         iteration += 1
     specs = _yield_specs(body)[1 + count :]
     stacked = (_stack(r, s, 0, False, step.origin) for r, s in zip(scanned, specs, strict=True))
-    return [*_own(carried, args), *stacked]
+    return [*_own(inputs[2 : 2 + count], args), *stacked]
 
 
 def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree) -> list[Any]:
     """Results of a Scan: final states, then scan outputs."""
-    count, inputs = len(step.states), len(step.scanned)
-    states = list(args[:count])
+    count, ends = len(step.states), len(step.states) + len(step.scanned)
+    states, captures = list(args[:count]), list(args[ends:])
     scanned = [
-        np.flip(np.moveaxis(a, axis, 0), 0) if reverse else np.moveaxis(a, axis, 0)
-        for a, axis, reverse in zip(
-            args[count : count + inputs], step.input_axes, step.input_reverse, strict=True
-        )
+        np.ascontiguousarray(np.moveaxis(a, axis, 0))
+        for a, axis in zip(args[count:ends], step.input_axes, strict=True)
     ]
-    captures = list(args[count + inputs :])
-    lengths = {a.shape[0] for a in scanned}
+    lengths = {len(a) for a in scanned}
     if len(lengths) != 1:
         raise InputError(f"{step.origin}: the scanned inputs have different lengths {sorted(lengths)}")
-    rows: list[list[Any]] = [[] for _ in body.program.block.yields[count:]]
-    for i in range(lengths.pop()):
-        slices = [np.array(a[i], order="C") for a in scanned]
-        results = body.run(_shaped(body, [*states, *slices, *captures]))
+    total = lengths.pop()
+    specs = _yield_specs(body)[count:]
+    reverse = [bool(r) for r in step.output_reverse]
+    if not total:
+        empty = [
+            _stack([], *form, step.origin) for form in zip(specs, step.output_axes, reverse, strict=True)
+        ]
+        return [*_own(states, args), *empty]
+    inputs = _shaped(body, [*states, *(a[0] for a in scanned), *captures])
+    node = body.root(tuple(observation(a) for a in inputs), inputs)
+    layout = BodyLayout(count, 0, slices=tuple(range(count, ends)))
+    if is_movable(node, inputs, layout):
+        slices = [_slices(a, bool(r)) for a, r in zip(scanned, step.input_reverse, strict=True)]
+        outcome = MovingLoop(body.engine, node, layout, inputs, total, slices, reverse, step.origin).run()
+        stacked = [_along(o, axis) for o, axis in zip(outcome.outputs, step.output_axes, strict=True)]
+        return [*outcome.carried, *stacked]
+    rows: list[list[Any]] = [[] for _ in specs]
+    for i in range(total):
+        check_terminated()
+        slices = [a[-1 - i] if r else a[i] for a, r in zip(scanned, step.input_reverse, strict=True)]
+        results = body.run([*states, *(np.array(s, order="C") for s in slices), *captures])
         states = results[:count]
         for column, row in zip(rows, results[count:], strict=True):
             column.append(row)
-    specs = _yield_specs(body)[count:]
-    stacked = [
-        _stack(column, spec, axis, bool(reverse), step.origin)
-        for column, spec, axis, reverse in zip(
-            rows, specs, step.output_axes, step.output_reverse, strict=True
-        )
-    ]
-    return [*_own(states, args), *stacked]
+    forms = zip(rows, specs, step.output_axes, reverse, strict=True)
+    return [*_own(states, args), *(_stack(*form, step.origin) for form in forms)]
+
+
+def _slices(array: Array, reverse: bool) -> Place:
+    """Slice after slice along the first dim, or the other way round."""
+    stride = array.nbytes // len(array)
+    start = address_of(array) + (stride * (len(array) - 1) if reverse else 0)
+    return Place(start, start, -stride if reverse else stride)
+
+
+def _along(stacked: Array, axis: int) -> Array:
+    """The first dim at place `axis`."""
+    return np.array(np.moveaxis(stacked, 0, axis), order="C") if axis else stacked
 
 
 def _scalar(value: Any, step: LoopStep, what: str) -> Any:
@@ -103,5 +147,4 @@ def _stack(rows: list[Any], spec: Spec, axis: int, reverse: bool, origin: str) -
     if odd is not None:
         shapes = f"{list(rows[0].shape)} in the first iteration and {list(odd.shape)} in another"
         raise InputError(f"{origin}: a scan output has shape {shapes}; they must agree to be stacked")
-    stacked = np.stack(rows[::-1] if reverse else rows)
-    return np.array(np.moveaxis(stacked, 0, axis), order="C") if axis else stacked
+    return _along(np.stack(rows[::-1] if reverse else rows), axis)

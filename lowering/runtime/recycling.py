@@ -18,6 +18,9 @@ from onnxloom.lowering.plan.memory import address_of, aligned_array
 from onnxloom.lowering.plan.program import Array
 from onnxloom.lowering.plan.values import Dims
 
+LARGE: Final = 1 << 14
+"""Arrays of this many bytes or more start at a multiple of ALIGNMENT: stores to them run faster."""
+
 RECYCLED: Final = 1 << 16
 """Arrays of this many bytes or more have recycled memory."""
 
@@ -79,3 +82,10 @@ def _lease_class(pool: Pool, size: int) -> Callable[[int], Any]:
 
 pool: Final = Pool()
 """Of this process."""
+
+
+def fresh_array(shape: Dims, dtype: np.dtype[Any], nbytes: int) -> Array:
+    """An uninitialised array: large ones start at a multiple of ALIGNMENT, the largest are recycled."""
+    if nbytes < LARGE:
+        return np.empty(shape, dtype)
+    return aligned_array(shape, dtype, nbytes) if nbytes < RECYCLED else pool.array(shape, dtype, nbytes)

@@ -14,7 +14,6 @@ import numpy as np
 from onnxloom.errors import InputError
 from onnxloom.lowering.plan.fill import Filler
 from onnxloom.lowering.plan.memo import Memo, identity
-from onnxloom.lowering.plan.memory import aligned_array
 from onnxloom.lowering.plan.node import Fetch, Node, Recent, ReturnEnd, StepEnd, ValueEnd
 from onnxloom.lowering.plan.program import (
     Constants,
@@ -27,9 +26,10 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
-from onnxloom.lowering.runtime.instance import LARGE, Executor, give_back, take
+from onnxloom.lowering.runtime.instance import Executor, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
-from onnxloom.lowering.runtime.recycling import RECYCLED, pool
+from onnxloom.lowering.runtime.observation import observation
+from onnxloom.lowering.runtime.recycling import LARGE, fresh_array
 from onnxloom.lowering.runtime.termination import check_terminated
 
 
@@ -117,12 +117,7 @@ class PlanTree:
         together = self.engine.team_executor or alone
         while True:
             for cell, shape, dtype, nbytes in node.allocate:
-                if nbytes < LARGE:
-                    cells[cell] = np.empty(shape, dtype)
-                elif nbytes < RECYCLED:
-                    cells[cell] = aligned_array(shape, dtype, nbytes)
-                else:
-                    cells[cell] = pool.array(shape, dtype, nbytes)
+                cells[cell] = np.empty(shape, dtype) if nbytes < LARGE else fresh_array(shape, dtype, nbytes)
             instance = take(node, together if node.shared else alone)
             instance.run(cells)
             failure = instance.failure() if node.checks else None
@@ -142,7 +137,6 @@ class PlanTree:
             found = end.fetch(cells)
             if end.branch:
                 found = np.array(bool(only_element(found, end.origin, "its condition")))
-                self.engine.on_host("If", "its condition is known only while running")
             key: Any = identity(found)
             results = [found]
         else:
@@ -172,9 +166,7 @@ class PlanTree:
             self.engine.on_host(step.title, step.reason)
             return self.engine.host.run(step, args)
         if isinstance(step, LoopStep):
-            self.engine.on_host("Loop", "loops run iteration by iteration")
             return run_loop(step, args, self.engine.tree(step.body))
-        self.engine.on_host("Scan", "loops run iteration by iteration")
         return run_scan(step, args, self.engine.tree(step.body))
 
     def _results(self, node: Node, fetches: Sequence[Fetch], cells: dict[int, Any]) -> list[Any]:
@@ -196,13 +188,6 @@ class PlanTree:
         if all_whole:
             node.whole = tuple(fetch.cell for fetch in fetches)
         return results
-
-
-def observation(value: Any) -> Any:
-    """What the plan depends on in a value whose contents it does not look at."""
-    if is_array(value):
-        return (value.dtype, value.shape)
-    return value if type(value) is int else None
 
 
 def _owned(value: Any) -> Any:
