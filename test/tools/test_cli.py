@@ -20,14 +20,14 @@ from onnxloom.tools.cli import commands, main
 
 MODEL = """
 <ir_version: 10, opset_import: ["" : 21]>
-graph (float[batch, 3] x, float[3] b) => (float[batch, 3] y, int64[2, found] z)
+graph (float[batch, 3] x, float[3] b) => (float[batch, 3] y, int32[batch, 2] z)
 {
     s = Add(x, b)
     y = Relu(s)
-    z = NonZero(y)
+    z = Multinomial <sample_size = 2, seed = 1.0> (y)
 }
 """
-"""One chain to fuse, and one op whose result has a shape that depends on data."""
+"""One chain to fuse, and one op without a kernel."""
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_run_computes_saves_and_reports(run: Callable[..., Any], model: Path, tm
         np.testing.assert_array_equal(saved["y"], np.maximum(X + B, 0))
     assert "output y: float32 [2, 3]  9 2 0 14 0 2" in out
     assert "onnx.elementwise: Add Relu" in out
-    assert "1 x NonZero: there is no kernel for onnx.NonZero" in out
+    assert "1 x Multinomial: there is no kernel for onnx.Multinomial" in out
     assert "median of 2 more" in out
 
 
@@ -153,7 +153,7 @@ def test_explain_lists_chains_declines_and_host_steps(run: Callable[..., Any], m
     assert "model: 3 ops" in out
     assert "fused onnx.elementwise at onnx.Add" in out
     assert re.search(r"ends: .+ \(transforms/fusion/[\w/]+\.py:\d+\)", out)
-    assert "in Python: 1 op\n  onnx.NonZero" in out
+    assert "in Python: 1 op\n  onnx.Multinomial" in out
 
 
 def test_explain_tells_ops_that_cannot_run_from_those_in_python(
@@ -161,11 +161,12 @@ def test_explain_tells_ops_that_cannot_run_from_those_in_python(
 ) -> None:
     path = tmp_path / "foreign.onnx"
     header = '<ir_version: 10, opset_import: ["" : 21, "foreign" : 1]>'
-    text = header + " g (float[3] x) => (float[3] y, int64[1, n] z) { y = foreign.Thing(x)  z = NonZero(x) }"
+    text = header + " g (float[3] x, float[1, 3] m) => (float[3] y, int32[1, 1] z)"
+    text += " { y = foreign.Thing(x)  z = Multinomial(m) }"
     onnx.save(onnx.parser.parse_model(text), path)
     code, out, err = run("explain", path)
     assert (code, err) == (0, "")
-    assert "in Python: 1 op\n  onnx.NonZero" in out
+    assert "in Python: 1 op\n  onnx.Multinomial" in out
     refused = out.partition("not supported, the model does not run: 1 op\n")[2]
     assert refused.endswith("there is no kernel for foreign::Thing\n")
     assert run("run", path)[0] == 1
@@ -192,7 +193,7 @@ def test_explain_plan_shows_stretches(run: Callable[..., Any], model: Path) -> N
     assert "stretch 1: 1 kernel call" in out
     row = next(line for line in out.splitlines() if "array0 array1" in line)
     assert row.split()[:2] == ["0", "100.0%"]
-    assert "then in Python: NonZero" in out
+    assert "then in Python: Multinomial" in out
     assert "then return" in out
 
 
@@ -202,7 +203,7 @@ def test_profile_lists_kernels_and_steps_in_python(run: Callable[..., Any], mode
     table = out[out.index("limits measured, one core: ") :]
     assert "in 1 kernel call, at least " in table
     assert re.search(r"100\.0% .+ chain_\w+ +Add \+ Relu", table)
-    assert "us NonZero" in table
+    assert "us Multinomial" in table
 
 
 def test_a_compiled_file_has_no_kernels_to_look_at(
@@ -223,7 +224,7 @@ def test_import_and_export_round_trip(run: Callable[..., Any], model: Path, tmp_
     assert run("export", text, "-o", back) == (0, "", "")
     again = onnx.load(back)
     onnx.checker.check_model(again)
-    assert [node.op_type for node in again.graph.node] == ["Add", "Relu", "NonZero"]
+    assert [node.op_type for node in again.graph.node] == ["Add", "Relu", "Multinomial"]
     assert again.opset_import[0].version == 21
 
 

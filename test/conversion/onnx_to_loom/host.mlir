@@ -19,13 +19,13 @@ func.func @shapes(%a: tensor<?x4xf32>) -> tensor<?x2x2xf32> {
 // -----
 
 // An op without a kernel says so; an omitted operand is recreated inside.
-func.func @no_kernel(%a: tensor<1x6x4xf32>, %s: tensor<1x1x6xf32>, %t: tensor<f32>) -> tensor<?x3xi64> {
+func.func @no_kernel(%a: tensor<6x4xf32>, %s: tensor<1x1x6xf32>, %t: tensor<f32>) -> tensor<?x3xi64> {
   %n = "onnx.NoValue"() {value} : () -> none
-  %0 = "onnx.NonMaxSuppression"(%a, %s, %n, %t, %n) : (tensor<1x6x4xf32>, tensor<1x1x6xf32>, none, tensor<f32>, none) -> tensor<?x3xi64>
+  %0 = "onnx.NonMaxSuppression"(%a, %s, %n, %t, %n) : (tensor<6x4xf32>, tensor<1x1x6xf32>, none, tensor<f32>, none) -> tensor<?x3xi64>
   "onnx.Return"(%0) : (tensor<?x3xi64>) -> ()
 }
 // CHECK-LABEL: sym_name = "no_kernel"
-// CHECK:      reason = "there is no kernel for onnx.NonMaxSuppression"
+// CHECK:      reason = "boxes or scores that are not of rank 3 have no kernel"
 // CHECK:      "onnx.NoValue"
 // CHECK:      "onnx.NonMaxSuppression"
 // CHECK:      "loom.yield"
