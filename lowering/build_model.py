@@ -198,15 +198,16 @@ def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:
     if not hosts:
         return
     from onnxloom.lowering.runtime.host_ops import can_evaluate
+    from onnxloom.lowering.runtime.host_ops.nested_nodes import with_nested
 
-    for step in hosts:
-        for node in step.nodes:
-            if not can_evaluate(node.domain, node.op):
-                domain = node.domain or "ai.onnx"
-                opset = opsets.get(node.domain)
-                version = "" if opset is None else f" (opset {opset})"
-                name = f"node {node.name!r}" if node.name else "an unnamed node"
-                raise UnsupportedOpError(f"{name}: op {node.op} of domain {domain}{version} is not supported")
+    listed = [node for step in hosts for node in step.nodes]
+    for node in [inner for outer in listed for inner in with_nested(outer)]:
+        if not can_evaluate(node.domain, node.op):
+            domain = node.domain or "ai.onnx"
+            opset = opsets.get(node.domain)
+            version = "" if opset is None else f" (opset {opset})"
+            name = f"node {node.name!r}" if node.name else "an unnamed node"
+            raise UnsupportedOpError(f"{name}: op {node.op} of domain {domain}{version} is not supported")
 
 
 def _metadata(module: ModuleOp) -> ModelMetadata:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from onnxloom.lowering.checked.wanted import checked_by_environment
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import thread_count
-from onnxloom.transforms.custom_ops import RegisteredOp
+from onnxloom.transforms.custom_ops import CustomOp
 from onnxloom.transforms.pass_manager.environment import log_wanted
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class CompileOptions:
     """The same for those whose data are in other files; they have to be there."""
     external_files: tuple[tuple[str, bytes], ...] = field(default=(), compare=False, repr=False)
     """Contents of files of external data, by location."""
-    custom_ops: tuple[RegisteredOp, ...] = ()
+    custom_ops: tuple[CustomOp, ...] = ()
     """Ops that functions of the caller run."""
     progress: Progress | None = field(default=None, compare=False)
     observe: Callable[[ModuleOp], None] | None = field(default=None, compare=False)

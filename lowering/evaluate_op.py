@@ -14,6 +14,7 @@ from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.evaluate_node import NodeEvaluator
 from onnxloom.lowering.runtime.host_ops import can_evaluate
+from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.transforms.dim_analysis.facts import element_type
 from onnxloom.transforms.folding.evaluator import CannotEvaluate, NumpyEvaluator, numpy_ops
 from onnxloom.transforms.folding.numpy_op import Array, Inputs
@@ -53,6 +54,8 @@ def _check_known(op: Operation) -> None:
         domain, name = op.domain, op.onnx_name
     else:
         raise CannotEvaluate(f"{op.name} is no op of the standard")
+    if custom_op(domain, name) is not None:
+        raise CannotEvaluate(RUN_BY_CALLER)
     if not can_evaluate(domain, name):
         raise CannotEvaluate(f"nothing here runs {name} of domain {domain or 'ai.onnx'}")
     if captured_values(op):

@@ -113,9 +113,7 @@ if TYPE_CHECKING:
         ModelMetadata,
         NodeArg,
     )
-    from onnxloom.transforms.custom_ops import (
-        TensorInfo,
-    )
+    from onnxloom.transforms.custom_ops import CustomOp, TensorInfo
 
 __version__ = "0.1.0"
 __author__ = "onnxloom"
@@ -130,6 +128,7 @@ __all__ = [
     "AdapterFormat",
     "ArtifactError",
     "CompiledModel",
+    "CustomOp",
     "CustomOpError",
     "DamagedModelError",
     "ExecutionMode",
@@ -304,7 +303,7 @@ _HOMES = {
         "ModelMetadata",
         "NodeArg",
     ),
-    "transforms.custom_ops": ("TensorInfo",),
+    "transforms.custom_ops": ("CustomOp", "TensorInfo"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _OTHER_NAMES = {"SessionIOBinding": "IOBinding"}

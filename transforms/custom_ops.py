@@ -1,4 +1,7 @@
-"""Which functions of users run ops that nobody here knows, and which say what their results look like?"""
+"""Which functions of users run ops that nobody here knows, and which say what their results look like?
+
+They are given to a call of the compiler, or are objects in a plug-in.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from types import MappingProxyType, ModuleType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from onnxloom.transforms.plugins import current_plugins
 
 CustomOpFunction: TypeAlias = Callable[..., Any]
 """(*inputs, **attributes) -> an array, or a tuple of arrays. An input that is left out is None."""
@@ -16,19 +21,23 @@ ShapeFunction: TypeAlias = Callable[..., Any]
 """(*TensorInfo or None, **attributes) -> a TensorInfo or pair (dtype, shape), or a list of them."""
 
 
+RUN_BY_CALLER: Final = "a function of the caller runs it"
+"""Why such an op has no kernel."""
+
+
 class TensorInfo(NamedTuple):
     """What is known of a tensor while a model is compiled."""
 
     dtype: Any
-    """A numpy dtype."""
+    """What numpy takes for a dtype; None where a shape function leaves it open."""
     shape: tuple[Any, ...] | None
-    """Numbers and symbolic dims, which can be added, subtracted, multiplied and compared for equality; None
-    where the rank is not known."""
+    """Numbers and symbolic dims, which can be added, subtracted, multiplied and compared for equality (in
+    results also None, for a dim that is not known); None where the rank is not known."""
 
 
 @dataclass(frozen=True)
-class RegisteredOp:
-    """An op and what runs it."""
+class CustomOp:
+    """An op of another domain than the standard's, and what runs it."""
 
     domain: str
     name: str
@@ -36,28 +45,38 @@ class RegisteredOp:
     shape_function: ShapeFunction | None = None
 
 
-_NONE: Mapping[tuple[str, str], RegisteredOp] = MappingProxyType({})
+_NONE: Mapping[tuple[str, str], CustomOp] = MappingProxyType({})
 
-_current: ContextVar[Mapping[tuple[str, str], RegisteredOp]] = ContextVar(
-    "onnxloom_custom_ops", default=_NONE
-)
+_given: ContextVar[Mapping[tuple[str, str], CustomOp]] = ContextVar("onnxloom_custom_ops", default=_NONE)
 
 
-def registered_op(domain: str, name: str) -> RegisteredOp | None:
-    """What runs an op, among what is registered for this block of code."""
-    return _current.get().get((domain, name))
+def custom_op(domain: str, name: str) -> CustomOp | None:
+    """What runs an op, among what is in use in this block of code."""
+    return custom_ops().get((domain, name))
 
 
-def registered_ops() -> Mapping[tuple[str, str], RegisteredOp]:
-    """All that is registered for this block of code."""
-    return _current.get()
+def custom_ops() -> Mapping[tuple[str, str], CustomOp]:
+    """All that are in use in this block of code; those that were given to it before those of plug-ins."""
+    plugged_in = custom_ops_of_plugins()
+    given = _given.get()
+    return {**plugged_in, **given} if plugged_in else given
+
+
+def custom_ops_of_plugins() -> Mapping[tuple[str, str], CustomOp]:
+    """Those that are objects in plug-ins in use."""
+    return {(op.domain, op.name): op for module in current_plugins().modules for op in ops_of_module(module)}
+
+
+def ops_of_module(module: ModuleType) -> list[CustomOp]:
+    values: list[Any] = list(vars(module).values())
+    return [value for value in values if isinstance(value, CustomOp)]
 
 
 @contextmanager
-def use_custom_ops(ops: Iterable[RegisteredOp]) -> Generator[None]:
-    """Registers ops on top of what is registered, for this thread and a block of code."""
-    token = _current.set({**_current.get(), **{(op.domain, op.name): op for op in ops}})
+def use_custom_ops(ops: Iterable[CustomOp]) -> Generator[None]:
+    """Ops on top of what is in use, for this thread and a block of code."""
+    token = _given.set({**_given.get(), **{(op.domain, op.name): op for op in ops}})
     try:
         yield
     finally:
-        _current.reset(token)
+        _given.reset(token)

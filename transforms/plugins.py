@@ -1,10 +1,10 @@
 """What have users plugged in?
 
 A plug-in is a Python file, or the folder of a package, that defines any of: fusion kinds (subclasses of
-`FusionOpKindHelper`), their lowerings, rewrite patterns (subclasses of `PatternOptimization`) and passes
-(subclasses of xDSL's `ModulePass`). It is loaded from a path, from the paths in `ONNXLOOM_PLUGINS`
-(separated like `PATH`), or through the entry-point group `onnxloom.plugins`. What is loaded for a block of
-code takes the place of what is installed, by name.
+`FusionOpKindHelper`), their lowerings, rewrite patterns (subclasses of `PatternOptimization`), passes
+(subclasses of xDSL's `ModulePass`) and custom ops (objects of `CustomOp`). It is loaded from a path, from
+the paths in `ONNXLOOM_PLUGINS` (separated like `PATH`), or through the entry-point group
+`onnxloom.plugins`. What is loaded for a block of code takes the place of what is installed, by name.
 """
 
 from __future__ import annotations
@@ -197,9 +197,8 @@ def load_plugin(path: str | Path) -> ModuleType:
         raise PassError(f"plug-in {path}: {one_line(error, file)}") from error
     if not any(_contributions(module)):
         del sys.modules[name]
-        raise PassError(
-            f"plug-in {path}: defines no fusion kind, lowering, rewrite pattern or pass{_incomplete(module)}"
-        )
+        kinds = "fusion kind, lowering, rewrite pattern, pass or custom op"
+        raise PassError(f"plug-in {path}: defines no {kinds}{_incomplete(module)}")
     return module
 
 
@@ -221,11 +220,13 @@ def _load_entry_point(point: EntryPoint) -> ModuleType:
 def _contributions(module: ModuleType) -> Iterator[object]:
     from xdsl.passes import ModulePass
 
+    from onnxloom.transforms.custom_ops import ops_of_module
     from onnxloom.transforms.fusion.helper import FusionOpKindHelper
     from onnxloom.transforms.rewriting.pattern import PatternOptimization
 
     for base in (FusionOpKindHelper, PatternOptimization, ModulePass):
         yield from defined_in(module, base)
+    yield from ops_of_module(module)
     # A lowering is told by its method: its base class belongs to the conversion, which is a later room.
     yield from (v for v in vars(module).values() if inspect.isclass(v) and hasattr(v, "lower_verified"))
 

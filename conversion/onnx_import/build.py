@@ -16,6 +16,7 @@ from onnxloom.conversion.onnx_import.attributes import (
     tensor_attribute,
 )
 from onnxloom.conversion.onnx_import.control_flow import CONTROL_FLOW, body_types, control_flow_types
+from onnxloom.conversion.onnx_import.custom_types import custom_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
 from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, OWN_ELEMENT, ResultTypes, unranked
 from onnxloom.conversion.onnx_import.scope import Scope, node_title
@@ -26,6 +27,7 @@ from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.annotations import FROM_METADATA
 from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.errors import ModelError, UnsupportedOpError
+from onnxloom.transforms.custom_ops import custom_op
 
 _NONE = NoneType()
 _CONSTANT_VALUES = {
@@ -221,6 +223,9 @@ class GraphBuilder:
             own = OWN_ELEMENT.get((domain, node.op_type, index))
             element = None if own is None else unranked(ELEMENT_TYPES[own])
             types.append((element or self.types.of_foreign(name, operands, like)) if name else _NONE)
+        own = custom_op(domain, node.op_type)
+        if own is not None:
+            types = custom_types(own, operands, types, attributes, title)
         return onnx.CustomOp.make(domain, node.op_type, operands, types, attributes, regions)
 
     def _region(self, graph: GraphProto, outer: Scope, title: str, known: Sequence[Attribute] = ()) -> Region:

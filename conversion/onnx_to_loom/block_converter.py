@@ -27,6 +27,7 @@ from onnxloom.conversion.onnx_to_loom.plan_known import PlanKnown
 from onnxloom.conversion.onnx_to_loom.registry import (
     FusedOpKindLowering,
     Inputs,
+    is_run_by_caller,
     kind_lowerings,
     lowering_of,
 )
@@ -35,6 +36,7 @@ from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.semantics import is_elementwise
 from onnxloom.errors import PassError, caller_level
+from onnxloom.transforms.custom_ops import RUN_BY_CALLER
 from onnxloom.transforms.fusion.match import Miss
 from onnxloom.transforms.fusion.plugins import blaming_plugin
 
@@ -131,7 +133,7 @@ class BlockConverter:
         lower = lowering_of(op)
         if lower is None and is_elementwise(op):
             lower = lower_elementwise
-        reason = f"there is no kernel for {_name(op)}"
+        reason = RUN_BY_CALLER if is_run_by_caller(op) else f"there is no kernel for {_name(op)}"
         inputs = self._inputs(op)  # makes constants, which must outlive a failed attempt
         if lower is not None:
             with _Attempt(self.builder) as attempt:

@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Decline
 from onnxloom.dialects.onnx import CustomOp, FusedOp
 from onnxloom.errors import PassError
+from onnxloom.transforms.custom_ops import custom_op
 from onnxloom.transforms.fusion.plugins import current_registry
 
 if TYPE_CHECKING:
@@ -106,9 +107,16 @@ def custom_lowerings() -> dict[tuple[str, str], LowerOp]:
     return {(v.domain, v.name): v.lower for v in values if isinstance(v, CustomLowering)}
 
 
+def is_run_by_caller(op: Operation) -> bool:
+    """Whether a function of the caller's was registered for an op."""
+    return isinstance(op, CustomOp) and custom_op(op.domain_name.data, op.function_name.data) is not None
+
+
 def lowering_of(op: Operation) -> LowerOp | None:
     """The lowering of a single op, None if it has none of its own."""
     if isinstance(op, CustomOp):
+        if is_run_by_caller(op):
+            return None
         return custom_lowerings().get((op.domain_name.data, op.function_name.data))
     return op_lowerings().get(type(op))
 

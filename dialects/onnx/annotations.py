@@ -35,6 +35,15 @@ FROM_METADATA: Final = (KEEP, DO_NOT_FOLD)
 _KEPT_NAME: Final = "_DONOTREMOVE_"
 
 
+NODE_NAME: Final = "onnx_node_name"
+"""What the model calls the node that the op was."""
+
+
+def is_note(name: str) -> bool:
+    """Whether a discardable attribute is about the op; those of a foreign op are its own otherwise."""
+    return name == NODE_NAME or name.startswith(PREFIX)
+
+
 def is_kept(op: Operation) -> bool:
     """Whether the op, or one in its regions, must stay: it is annotated, or its name begins with
     `_DONOTREMOVE_`.
@@ -48,5 +57,5 @@ def _is_marked(op: Operation) -> bool:
         return False
     if KEEP in attributes:
         return True
-    name = attributes.get("onnx_node_name")
+    name = attributes.get(NODE_NAME)
     return isinstance(name, StringAttr) and name.data.startswith(_KEPT_NAME)

@@ -11,13 +11,15 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, cast
 
-from onnxloom.errors import ArtifactError, ModelError, caller_level
+from onnxloom.errors import ArtifactError, ModelError, UnsupportedOpError, caller_level
 from onnxloom.lowering.artifact.container import Container, read_container
 from onnxloom.lowering.artifact.fit import check_version
 from onnxloom.lowering.kernel_library import LinkError
 from onnxloom.lowering.load_model import load_artifact
 from onnxloom.lowering.plan import store
+from onnxloom.lowering.plan.program import HostStep, walk_steps
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel
+from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_ops
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -56,6 +58,7 @@ def _linked(
     container: Container, again: Callable[[dict[str, Any]], CompiledModel] | None, threads: int
 ) -> CompiledModel:
     artifact, variants = _decoded(container)
+    _check_custom_ops(artifact)
     try:
         model = load_artifact(artifact, threads=threads)
     except LinkError as error:
@@ -86,6 +89,19 @@ def _decoded(container: Container) -> tuple[Artifact, dict[Shapes, Artifact]]:
     if not isinstance(artifact, Artifact) or not isinstance(variants, dict):
         raise ArtifactError("holds something else than a program")
     return artifact, cast("dict[Shapes, Artifact]", variants)
+
+
+def _check_custom_ops(artifact: Artifact) -> None:
+    """Functions are not part of a file. Raises UnsupportedOpError for an op that nothing here runs."""
+    steps = [step for step in walk_steps(artifact.program.block) if isinstance(step, HostStep)]
+    known = custom_ops()
+    for step in steps:
+        for node in step.nodes:
+            if step.reason == RUN_BY_CALLER and (node.domain, node.op) not in known:
+                raise UnsupportedOpError(
+                    f"{step.title}: the model was compiled with a function of the caller's for this op; give "
+                    "it again (custom_ops=)"
+                )
 
 
 def _compiler(container: Container, threads: int) -> Callable[[dict[str, Any]], CompiledModel] | None:

@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from onnxloom.errors import InputError
 from onnxloom.lowering.runtime.model import CompiledModel
+from onnxloom.transforms.custom_ops import CustomOp, use_custom_ops
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import Progress
 
 
-def load(model: str | os.PathLike[str] | bytes, *, threads: int = 0) -> CompiledModel:
+def load(
+    model: str | os.PathLike[str] | bytes, *, threads: int = 0, custom_ops: Iterable[CustomOp] = ()
+) -> CompiledModel:
     """Loads a compiled model: a file that `onnxloom compile` or `CompiledModel.save` wrote, or its bytes.
 
     Up to `threads` threads share the work (0: as many as there are cores, or as it is worth). The file holds
-    machine code, which runs with the rights of this process: load those you trust only.
+    machine code, which runs with the rights of this process: load those you trust only. `custom_ops` are
+    those it was compiled with: functions are no part of a file.
 
     Raises:
+        UnsupportedOpError: one of them is missing.
         ArtifactError: it is damaged or no compiled model, or its code does not fit this processor or version
             and the file does not keep the model it was made from.
         OSError: it cannot be read.
@@ -27,7 +32,8 @@ def load(model: str | os.PathLike[str] | bytes, *, threads: int = 0) -> Compiled
     from onnxloom.lowering.artifact.load import load_file
     from onnxloom.lowering.runtime.threads import thread_count
 
-    return load_file(model, thread_count(threads))
+    with use_custom_ops(_custom_ops(custom_ops)):
+        return load_file(model, thread_count(threads))
 
 
 def compile(
@@ -49,6 +55,7 @@ def compile(
     external_data_dirs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     plugins: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = (),
     patterns: type[Any] | Iterable[Any] = (),
+    custom_ops: Iterable[CustomOp] = (),
     progress: Progress | None = None,
 ) -> CompiledModel:
     """Compiles a model: a path to .onnx or .mlir, bytes, an open file, a ModelProto or an xDSL ModuleOp.
@@ -58,7 +65,8 @@ def compile(
 
     A pass that fails is left out with a warning; with `strict` it is an error. `plugins` are Python files or
     packages, `patterns` subclasses of `PatternOptimization`; both count for this call only. In
-    `skip_patterns` globs count too. `winograd=False` computes 3x3 convolutions the direct way: slower, with a
+    `skip_patterns` globs count too. `custom_ops` are ops of other domains that functions of yours run
+    (docs/custom_ops.md). `winograd=False` computes 3x3 convolutions the direct way: slower, with a
     third of the rounding error. `jit="numba"` has Numba compile the kernels in the form `-t numba` prints: a
     second opinion, slow, on one thread, and never cached. `cpu` is what the code is made for: `host`, or a
     level such as `x86-64-v3`. With `checked`, or ONNXLOOM_CHECKED=1 where it is None, kernels compare every
@@ -100,9 +108,19 @@ def compile(
             external_data_dirs=_texts("external_data_dirs", external_data_dirs),
             plugins=_texts("plugins", plugins),
             patterns=(patterns,) if isinstance(patterns, type) else tuple(patterns),
+            custom_ops=_custom_ops(custom_ops),
             progress=progress,
         ),
     )
+
+
+def _custom_ops(given: Iterable[Any]) -> tuple[CustomOp, ...]:
+    """Raises InputError."""
+    ops = tuple(given)
+    for op in ops:
+        if not isinstance(op, CustomOp):
+            raise InputError(f"custom_ops holds {op!r}; expected objects of onnxloom.CustomOp")
+    return ops
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:

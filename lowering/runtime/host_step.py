@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from onnxloom.errors import ModelError, OnnxloomError
+from onnxloom.errors import CustomOpError, ModelError, OnnxloomError
 from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, is_array, numpy_dtype
+from onnxloom.transforms.custom_ops import custom_ops, use_custom_ops
 
 
 class HostRunner:
@@ -18,6 +19,8 @@ class HostRunner:
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
         self._prepared: dict[int, tuple[HostNode, Any, bool]] = {}
+        self._custom_ops = custom_ops()
+        """Those in use where the model was made; it runs elsewhere."""
 
     def run(self, step: HostStep, args: Sequence[Any]) -> list[Any]:
         """Results of the step: contiguous arrays of the declared dtypes that share no memory with `args`.
@@ -35,6 +38,8 @@ class HostRunner:
         for _, evaluator, plain in prepared:
             self._run_node(evaluator, plain, values, step)
         dtypes = step.dtypes or ("",) * len(step.result_names)
+        if self._custom_ops and any((node.domain, node.op) in self._custom_ops for node in step.nodes):
+            _check_kinds(step, values, dtypes)
         return [
             _fit(values[name], dtype, args, step)
             for name, dtype in zip(step.result_names, dtypes, strict=True)
@@ -43,7 +48,9 @@ class HostRunner:
     def _prepare(self, node: HostNode) -> tuple[HostNode, Any, bool]:
         from onnxloom.lowering.runtime.host_ops import is_plain, prepare
 
-        prepared = (node, prepare(node), is_plain(node.domain, node.op))
+        with use_custom_ops(self._custom_ops.values()):
+            custom = (node.domain, node.op) in self._custom_ops
+            prepared = (node, prepare(node), custom or is_plain(node.domain, node.op))
         self._prepared[id(node)] = prepared
         return prepared
 
@@ -63,6 +70,21 @@ class HostRunner:
             shapes = ", ".join(_describe(values[name]) for name in step.arg_names)
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
             raise ModelError(f"{step.title} cannot be evaluated on ({shapes}): {reason}") from error
+
+
+def _check_kinds(step: HostStep, values: dict[str, Any], dtypes: Sequence[str]) -> None:
+    """Functions of users may compute in another precision, but not in another kind of numbers."""
+    for name, dtype in zip(step.result_names, dtypes, strict=True):
+        value = values[name]
+        if not dtype or value is None or isinstance(value, list | dict):
+            continue
+        got, wanted = cast(Any, np.asarray)(value).dtype, numpy_dtype(dtype)
+        is_text = wanted.kind == "O" and got.kind in "USO"
+        if got != wanted and got.kind != wanted.kind and not is_text:
+            raise CustomOpError(
+                f"{step.title}: its function gave {got}, but {wanted} is expected there; a shape function "
+                "tells of other types"
+            )
 
 
 def _call(evaluator: Callable[[dict[str, Any]], None], values: dict[str, Any]) -> None:

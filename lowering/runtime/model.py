@@ -19,6 +19,7 @@ from onnxloom.lowering.plan.program import DYNAMIC, Constants, KernelWork, Progr
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
 from onnxloom.lowering.runtime.tree import Engine, observation
+from onnxloom.transforms.custom_ops import RUN_BY_CALLER
 
 MAX_VARIANTS = 16
 """Input shapes a model is compiled for on its own."""
@@ -307,7 +308,7 @@ class CompiledModel:
         if self._parent is not None:
             self._parent._on_host(title, reason)
             return
-        if not self.host_steps and self.warns:
+        if not self.host_steps and self.warns and reason != RUN_BY_CALLER:
             warnings.warn(
                 f"{title} runs in Python: {reason} (only the first such step of a session is reported)",
                 HostStepWarning,

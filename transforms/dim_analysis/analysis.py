@@ -19,11 +19,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.onnx.annotations import is_note
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.module_attributes import dim_names as names_of_dims
 from onnxloom.dialects.onnx.op import OnnxOp, sentence
-from onnxloom.errors import ModelError
+from onnxloom.errors import CustomOpError, ModelError
+from onnxloom.transforms.custom_ops import custom_op
+from onnxloom.transforms.describe import describe
 from onnxloom.transforms.dim_analysis import regions
+from onnxloom.transforms.dim_analysis.custom_results import custom_results
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol
 from onnxloom.transforms.dim_analysis.facts import (
     Element,
@@ -226,6 +230,8 @@ class Analysis:
             return
         try:
             self._apply_rules(op)
+        except CustomOpError:
+            raise
         except (Impossible, ModelError, ZeroDivisionError) as error:
             message = _about(op, str(error))
             if not self._lenient:
@@ -249,8 +255,7 @@ class Analysis:
         if rule is not None:
             inferred = rule(query)
         elif isinstance(op, onnx.CustomOp):
-            custom = self._rules.custom.get(op.function_name.data)
-            inferred = custom(query) if custom is not None and _is_microsoft(op) else ()
+            inferred = self._custom_results(op, query)
         else:
             inferred = standard_results(query) if isinstance(op, OnnxOp) else ()
         results = op.results
@@ -266,6 +271,15 @@ class Analysis:
         for result, elements in zip(results, element_rule(query), strict=True):
             if elements is not None:
                 self.set_elements(result, elements)
+
+    def _custom_results(self, op: onnx.CustomOp, query: OpQuery) -> Sequence[Result]:
+        registered = custom_op(op.domain_name.data, op.function_name.data)
+        if registered is not None:
+            facts = [query.facts(index) if query.has(index) else None for index in range(len(query))]
+            own = {name: value for name, value in op.attributes.items() if not is_note(name)}
+            return custom_results(registered, facts, own, describe(op))
+        rule = self._rules.custom.get(op.function_name.data)
+        return rule(query) if rule is not None and _is_microsoft(op) else ()
 
     def _small_shape(self, value: SSAValue) -> tuple[int, ...] | None:
         facts = self._facts.get(value)

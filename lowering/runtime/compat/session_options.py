@@ -12,7 +12,7 @@ from onnxloom.lowering.runtime.compat.checked_attributes import CheckedAttribute
 from onnxloom.lowering.runtime.compat.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from onnxloom.lowering.runtime.compat.ort_value import unwrapped
 from onnxloom.lowering.runtime.compat.providers import CPU
-from onnxloom.transforms.custom_ops import CustomOpFunction, RegisteredOp, ShapeFunction
+from onnxloom.transforms.custom_ops import CustomOp, CustomOpFunction, ShapeFunction
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import CompileOptions
@@ -129,7 +129,7 @@ class SessionOptions(CheckedAttributes):
             initializers=tuple(self._initializers.items()),
             external_initializers=tuple(self._external.items()),
             external_files=tuple(self._files.items()),
-            custom_ops=tuple(RegisteredOp(*key, *functions) for key, functions in self._custom_ops.items()),
+            custom_ops=tuple(CustomOp(*key, *functions) for key, functions in self._custom_ops.items()),
         )
 
     def register_custom_op(

@@ -1,8 +1,8 @@
 """How is one ONNX node evaluated in Python?
 
-Through `onnx.reference`, unless a module of `replacements/` has something more faithful to the
-standard, or very much faster, under the op's name. Nodes are of the newest opset: the reference
-implementation ignores versions.
+Through a function of the user's, if one was registered for the op; else through `onnx.reference`, unless
+a module of `replacements/` has something more faithful to the standard, or very much faster, under the
+op's name. Nodes are of the newest opset: the reference implementation ignores versions.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from onnxloom.lowering.plan.program import HostNode
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, is_plain, replacement
+from onnxloom.transforms.custom_ops import custom_op
 
 __all__ = ["Values", "can_evaluate", "evaluate", "is_plain", "prepare"]
 
@@ -24,6 +25,11 @@ def prepare(node: HostNode) -> Callable[[Values], None]:
     import onnx
 
     proto = onnx.NodeProto.FromString(node.proto)
+    own = custom_op(node.domain, node.op)
+    if own is not None:
+        from onnxloom.lowering.runtime.host_ops.custom import custom_evaluator
+
+        return custom_evaluator(own, proto)
     function = replacement(proto.domain, proto.op_type)
     if function is None:
         from onnxloom.lowering.runtime.host_ops.reference import reference_evaluator
@@ -51,7 +57,7 @@ def evaluate(node: Any, inputs: list[Any]) -> list[Any]:
 
 def can_evaluate(domain: str, op: str) -> bool:
     """Whether anything here can run the op."""
-    if replacement(domain, op) is not None:
+    if custom_op(domain, op) is not None or replacement(domain, op) is not None:
         return True
     from onnxloom.lowering.runtime.host_ops.reference import reference_has
 

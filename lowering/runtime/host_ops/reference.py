@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -12,7 +12,9 @@ from onnx import TypeProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from onnxloom.lowering.plan.program import is_array
+from onnxloom.lowering.runtime.host_ops.custom import reference_class
 from onnxloom.lowering.runtime.host_ops.tree_cycles import refuse_cycles
+from onnxloom.transforms.custom_ops import CustomOp, custom_ops
 
 Values = dict[str, Any]
 
@@ -20,11 +22,12 @@ Values = dict[str, Any]
 def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
     """A function that reads the node's inputs from a name table and adds its outputs."""
     evaluator: ReferenceEvaluator | None = None
+    own = tuple(custom_ops().values())
 
     def run(values: Values) -> None:
         nonlocal evaluator
         if evaluator is None:
-            evaluator = _make(node, values)
+            evaluator = _make(node, values, own)
         names = [str(name) for name in evaluator.output_names if name]
         results = cast("list[Any]", evaluator.run(names, dict(values)))  # pyright: ignore[reportUnknownMemberType]
         values.update(zip(names, results, strict=True))
@@ -32,8 +35,11 @@ def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
     return run
 
 
-def _make(node: onnx.NodeProto, values: Values) -> ReferenceEvaluator:
-    """An evaluator of the node; ops that are functions of their input types are given those types."""
+def _make(node: onnx.NodeProto, values: Values, own: Sequence[CustomOp]) -> ReferenceEvaluator:
+    """An evaluator of the node; ops that are functions of their input types are given those types.
+
+    `own` are the ops of the user's that graphs in the node may hold.
+    """
     refuse_cycles(node)
     opset = onnx.defs.onnx_opset_version()
     domains = {"": opset, "ai.onnx.ml": _newest("ai.onnx.ml"), node.domain: _newest(node.domain)}
@@ -42,7 +48,8 @@ def _make(node: onnx.NodeProto, values: Values) -> ReferenceEvaluator:
     ]
     outputs = [onnx.ValueInfoProto(name=name) for name in node.output if name]
     graph = helper.make_graph([node], "host", inputs, outputs)
-    return ReferenceEvaluator(graph, opsets=domains)
+    domains = {**{op.domain: 1 for op in own}, **domains}
+    return ReferenceEvaluator(graph, opsets=domains, new_ops=[reference_class(op) for op in own])
 
 
 def _newest(domain: str) -> int:

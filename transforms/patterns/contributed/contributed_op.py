@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor
 from onnxloom.transforms.rewriting.declarative.build import check_replacement, type_problem
@@ -50,6 +51,8 @@ class ContributedOpPattern(PatternOptimization, abstract=True):
             return no_match(op, "it is no op of another domain")
         if (op.domain_name.data, op.function_name.data) != (DOMAIN, self.op_type):
             return no_match(op, f"it is not {DOMAIN}:{self.op_type}")
+        if custom_op(DOMAIN, self.op_type) is not None:
+            return no_match(op, RUN_BY_CALLER)
         if len(op.operands) > len(self.operands):
             return no_match(op, f"it has {len(op.operands)} operands; expected at most {len(self.operands)}")
         used = [index for index, value in enumerate(op.results) if graph.is_used(value)]

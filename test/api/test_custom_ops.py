@@ -1,0 +1,333 @@
+"""Functions of users run ops that nobody here knows: anywhere in a model, with errors that name the node."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import onnx
+import pytest
+from onnx.parser import parse_model
+
+import onnxloom
+from onnxloom.transforms.plugins import use_plugins
+
+X = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
+
+
+def model(body: str, signature: str = "float[N,3] x", result: str = "float[N,3] y", rest: str = "") -> bytes:
+    head = '<ir_version: 10, opset_import: ["" : 21, "my" : 1, "f" : 1]>'
+    return parse_model(f"{head} g ({signature}) => ({result}) {{ {body} }} {rest}").SerializeToString()
+
+
+def session(source: bytes, name: str, fn: Any, shape_fn: Any = None) -> onnxloom.InferenceSession:
+    options = onnxloom.SessionOptions()
+    options.register_custom_op("my", name, fn, shape_fn)
+    return onnxloom.InferenceSession(source, options)
+
+
+def run(source: bytes, name: str, fn: Any, shape_fn: Any = None, **feeds: Any) -> list[Any]:
+    return session(source, name, fn, shape_fn).run(None, feeds or {"x": X})
+
+
+SCALED = model("a = Relu(x) b = my.Scale <by = 2.0> (a) y = Add(b, x)")
+
+
+def scale(x: Any, by: float) -> Any:
+    return x * np.float32(by)
+
+
+def same(x: onnxloom.TensorInfo, **_: Any) -> onnxloom.TensorInfo:
+    return x
+
+
+def test_a_function_runs_an_op_between_kernels() -> None:
+    (y,) = run(SCALED, "Scale", scale)
+    np.testing.assert_array_equal(y, np.maximum(X, 0) * 2 + X)
+    assert y.dtype == np.float32
+
+
+def test_nobody_is_warned_of_an_op_that_he_registered() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = session(SCALED, "Scale", scale, same)
+        made.run(None, {"x": X})
+    assert made.host_steps == 1
+
+
+def test_attributes_omitted_inputs_and_several_outputs() -> None:
+    seen: list[Any] = []
+
+    def fn(*inputs: Any, **attributes: Any) -> tuple[Any, Any, Any]:
+        seen.append((inputs, attributes))
+        return inputs[0], np.arange(2), inputs[2]
+
+    body = """a, , c = my.Many <i = 3, f = 0.5, s = "text", ints = [1, 2], floats = [0.5],
+        strings = ["u", "v"], t = float[2] {1, 2}> (x, , x, )
+        y = Add(a, c)"""
+    (y,) = run(model(body), "Many", fn)
+    np.testing.assert_array_equal(y, X + X)
+    (inputs, attributes), *_ = seen
+    assert len(inputs) == 3 and inputs[1] is None
+    np.testing.assert_array_equal(attributes.pop("t"), np.array([1, 2], np.float32))
+    assert attributes == {
+        "i": 3,
+        "f": 0.5,
+        "s": "text",
+        "ints": (1, 2),
+        "floats": (0.5,),
+        "strings": ("u", "v"),
+    }
+
+
+def test_any_number_of_inputs() -> None:
+    source = model("y = my.Total(x, x, x, x)")
+    np.testing.assert_array_equal(run(source, "Total", lambda *xs: sum(xs))[0], 4 * X)
+
+
+def test_a_shape_function_tells_types_and_dims() -> None:
+    source = model("k, r = my.Rows(x) m = Neg(k) y = Cast <to = 1> (m)", result="float[N] y, float[M, 6] r")
+    told: list[Any] = []
+
+    def shapes(x: onnxloom.TensorInfo) -> list[Any]:
+        told.append(x)
+        assert x.shape is not None
+        return [(np.int64, x.shape[:1]), (x.dtype, (x.shape[0] * 2, x.shape[1] + 3))]
+
+    made = session(
+        source, "Rows", lambda x: (np.arange(len(x)), np.zeros((2 * len(x), 6), np.float32)), shapes
+    )
+    y, r = made.run(None, {"x": X})
+    assert y.tolist() == [0, -1] and r.shape == (4, 6)
+    assert told[-1].dtype == np.float32 and told[-1].shape[1] == 3
+    assert made.model.artifact.notes == (("my.Rows", "a function of the caller runs it"),)  # Neg is a kernel
+
+
+def test_a_function_of_numba() -> None:
+    @numba.njit
+    def fn(x: Any, by: Any) -> Any:
+        x[0, 0] = 100  # its own copy
+        return x * np.float32(by)
+
+    (y,) = run(SCALED, "Scale", fn)
+    expected = np.maximum(X, 0)
+    expected[0, 0] = 100
+    np.testing.assert_array_equal(y, expected * 2 + X)
+
+
+def test_functions_do_not_write_to_their_inputs() -> None:
+    def fn(x: Any, by: float) -> Any:
+        x += 1
+        return x
+
+    with pytest.raises(
+        onnxloom.CustomOpError, match=r"my.Scale: its function raised ValueError: .*read-only"
+    ):
+        run(SCALED, "Scale", fn)
+
+
+IN_BRANCH = model(
+    """c = ReduceMax <keepdims = 0> (x)
+    b = Greater(c, x0)
+    y = If (b) <
+        then_branch = t () => (float[N,3] u) { u = my.Scale <by = 3.0> (x) },
+        else_branch = e () => (float[N,3] v) { v = Neg(x) }
+    >
+    x0 = Constant <value = float {0}> ()""",
+)
+IN_LOOP = model(
+    """n = Constant <value = int64 {3}> ()
+    t = Constant <value = bool {1}> ()
+    y = Loop (n, t, x) <
+        body = b (int64 i, bool c, float[N,3] s) => (bool d, float[N,3] r) {
+            d = Identity(c)
+            r = my.Scale <by = 2.0> (s)
+        }
+    >"""
+)
+IN_FUNCTION = model(
+    "y = f.Twice(x)",
+    rest="""<domain: "f", opset_import: ["" : 21, "my" : 1]> Twice (a) => (c) {
+        b = my.Scale <by = 2.0> (a)
+        c = my.Scale <by = 2.0> (b)
+    }""",
+)
+
+
+@pytest.mark.parametrize(("source", "factor"), [(IN_LOOP, 8), (IN_FUNCTION, 4)], ids=["Loop", "function"])
+def test_inside_of_bodies_and_functions(source: bytes, factor: int) -> None:
+    np.testing.assert_array_equal(run(source, "Scale", scale)[0], factor * X)
+
+
+def test_inside_of_branches() -> None:
+    source = onnx.load_from_string(IN_BRANCH)
+    constant = source.graph.node[-1]
+    del source.graph.node[-1]
+    source.graph.node.insert(0, constant)
+    made = session(source.SerializeToString(), "Scale", scale)
+    np.testing.assert_array_equal(made.run(None, {"x": X})[0], 3 * X)
+    np.testing.assert_array_equal(made.run(None, {"x": -abs(X)})[0], abs(X))
+
+
+def test_inside_of_a_graph_that_python_runs() -> None:
+    source = model(
+        """s = SequenceConstruct(x, x)
+        m = SequenceMap (s) <body = b (float[N,3] a) => (float[N,3] c) { c = my.Scale <by = 2.0> (a) }>
+        y = ConcatFromSequence <axis = 0> (m)""",
+        result="float[M,3] y",
+    )
+    np.testing.assert_array_equal(run(source, "Scale", scale)[0], np.concatenate([2 * X, 2 * X]))
+    with pytest.raises(onnxloom.UnsupportedOpError, match="op Scale of domain my"):
+        onnxloom.InferenceSession(source)
+
+
+@pytest.mark.parametrize("source", [SCALED, IN_LOOP, IN_FUNCTION])
+def test_an_op_that_nobody_runs_is_told_before_anything_runs(source: bytes) -> None:
+    message = r"^an unnamed node: op Scale of domain my \(opset 1\) is not supported$"
+    with pytest.raises(onnxloom.UnsupportedOpError, match=message):
+        onnxloom.InferenceSession(source)
+
+
+def named() -> bytes:
+    proto = onnx.load_from_string(SCALED)
+    proto.graph.node[1].name = "the node"
+    return proto.SerializeToString()
+
+
+def raises(*_: Any, **__: Any) -> Any:
+    raise KeyError("inside")
+
+
+@pytest.mark.parametrize(
+    ("fn", "shape_fn", "message"),
+    [
+        (raises, None, r'^my.Scale "the node": its function raised KeyError: \'inside\'$'),
+        (scale, raises, r"node 'the node' \(Scale\): its shape function raised KeyError: 'inside'$"),
+        (scale, lambda x, by: 3, r"'the node'.* gave 3; expected a pair"),
+        (scale, lambda x, by: (x.dtype, (-1, 3)), r"'the node'.* gave .*; expected a pair"),
+        (lambda x, by: (), None, r'^my.Scale "the node": its function gave no output 0; the node lists 1$'),
+        (
+            lambda x, by: x.astype(np.int64),
+            None,
+            r'^my.Scale "the node": its function gave int64, but float32',
+        ),
+    ],
+    ids=["raises", "shape raises", "no types", "negative dim", "no output", "other kind"],
+)
+def test_errors_name_the_node(fn: Any, shape_fn: Any, message: str) -> None:
+    with pytest.raises(onnxloom.CustomOpError, match=message):
+        run(named(), "Scale", fn, shape_fn)
+
+
+def test_another_shape_than_the_shape_function_told_is_an_error() -> None:
+    with pytest.raises(onnxloom.ModelError, match=r'my.Scale "the node": .* has shape \[2, 2\]'):
+        run(named(), "Scale", lambda x, by: x[:, :2], lambda x, by: x)
+
+
+def test_another_precision_is_rounded() -> None:
+    (y,) = run(SCALED, "Scale", lambda x, by: x.astype(np.float64) * by)
+    np.testing.assert_array_equal(y, np.maximum(X, 0) * 2 + X)
+
+
+def test_the_shape_function_may_need_a_rank_that_only_a_run_tells() -> None:
+    source = model(
+        "r = Reshape(x, s) y = my.Scale <by = 2.0> (r)", "float[N,3] x, int64[K] s", "float[A,B] y"
+    )
+    (y,) = run(
+        source, "Scale", scale, lambda x, by: (x.dtype, (x.shape[0], x.shape[1])), x=X, s=np.array([3, 2])
+    )
+    np.testing.assert_array_equal(y, 2 * X.reshape(3, 2))
+
+
+def test_constants_are_not_computed_with_functions_that_may_change() -> None:
+    source = model("c = Constant <value = float[3] {1, 2, 3}> () d = my.Count(c) y = Add(x, d)")
+    calls: list[int] = []
+
+    def count(c: Any) -> Any:
+        calls.append(1)
+        return c * len(calls)
+
+    made = session(source, "Count", count)
+    zero = np.zeros((1, 3), np.float32)
+    assert [made.run(None, {"x": zero})[0].tolist() for _ in range(2)] == [[[1, 2, 3]], [[2, 4, 6]]]
+
+
+def test_each_session_has_its_own_functions() -> None:
+    one, two = session(SCALED, "Scale", scale), session(SCALED, "Scale", lambda x, by: -x)
+    (a,), (b,) = one.run(None, {"x": X}), two.run(None, {"x": X})
+    np.testing.assert_array_equal(a, np.maximum(X, 0) * 2 + X)
+    np.testing.assert_array_equal(b, X - np.maximum(X, 0))
+
+
+def test_a_known_op_of_another_domain_can_be_taken_over() -> None:
+    source = parse_model(
+        '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]> '
+        "g (float[N] x) => (float[N] y) { y = com.microsoft.QuickGelu(x) }"
+    )
+    options = onnxloom.SessionOptions()
+    options.register_custom_op("com.microsoft", "QuickGelu", lambda x: x + 1)
+    assert onnxloom.InferenceSession(source, options).run(None, {"x": np.zeros(2, np.float32)})[
+        0
+    ].tolist() == [1, 1]
+
+
+def test_compile_takes_objects() -> None:
+    made = onnxloom.compile(SCALED, custom_ops=[onnxloom.CustomOp("my", "Scale", scale)])
+    np.testing.assert_array_equal(made(X)[0], np.maximum(X, 0) * 2 + X)
+    with pytest.raises(onnxloom.InputError, match="custom_ops holds 3"):
+        onnxloom.compile(SCALED, custom_ops=[3])  # pyright: ignore[reportArgumentType]
+
+
+def test_what_is_no_function_is_refused() -> None:
+    with pytest.raises(onnxloom.InputError, match=r"custom op my.Scale: got 3; expected a function"):
+        onnxloom.SessionOptions().register_custom_op("my", "Scale", 3)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_file_needs_the_functions_again(tmp_path: Path) -> None:
+    ops = [onnxloom.CustomOp("my", "Scale", scale)]
+    path = tmp_path / "m.loom"
+    onnxloom.compile(SCALED, custom_ops=ops).save(path)
+    expected = np.maximum(X, 0) * 2 + X
+    np.testing.assert_array_equal(onnxloom.load(path, custom_ops=ops)(X)[0], expected)
+    options = onnxloom.SessionOptions()
+    options.register_custom_op("my", "Scale", scale)
+    np.testing.assert_array_equal(onnxloom.InferenceSession(path, options).run(None, {"x": X})[0], expected)
+    with pytest.raises(onnxloom.UnsupportedOpError, match=r"my.Scale: .*custom_ops="):
+        onnxloom.load(path)
+    with pytest.raises(onnxloom.InputError, match="compiled again elsewhere"):
+        onnxloom.compile(SCALED, custom_ops=ops).save(path, source=SCALED)
+
+
+PLUGIN = """
+import numpy as np
+import onnxloom
+
+scale = onnxloom.CustomOp("my", "Scale", lambda x, by: x * np.float32(by), lambda x, by: x)
+"""
+
+
+def test_a_plug_in_may_hold_them(tmp_path: Path) -> None:
+    plugin = tmp_path / "my_ops.py"
+    plugin.write_text(PLUGIN)
+    with use_plugins([plugin]):
+        made = onnxloom.InferenceSession(SCALED)
+    np.testing.assert_array_equal(made.run(None, {"x": X})[0], np.maximum(X, 0) * 2 + X)
+    with pytest.raises(onnxloom.UnsupportedOpError):
+        onnxloom.InferenceSession(SCALED)
+
+
+def test_the_command_line_takes_such_a_plug_in(tmp_path: Path) -> None:
+    plugin, source = tmp_path / "my_ops.py", tmp_path / "m.onnx"
+    plugin.write_text(PLUGIN)
+    source.write_bytes(SCALED)
+    np.savez(tmp_path / "in.npz", x=X)
+    command = [sys.executable, "-m", "onnxloom.tools.cli", "run", str(source)]
+    command += ["--inputs", str(tmp_path / "in.npz"), "--load-plugin", str(plugin), "--outputs", "out.npz"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["y"], np.maximum(X, 0) * 2 + X)
