@@ -151,7 +151,7 @@ class _Table:
         if rule.mode == "linear":
             weights = [rest, ratio]
         else:
-            near, far = _cubic_pieces(k, rule.cubic_a)
+            near, far = cubic_pieces(k, rule.cubic_a)
             weights = [far(s.add(ratio, one)), near(ratio), near(rest), far(s.add(rest, one))]
         first = 1 - len(weights) // 2
         places = [s.add_const(floor, float(first + t)) for t in range(len(weights))]
@@ -192,7 +192,7 @@ class _Table:
         zero, one = s.const(0.0, f64), s.const(1.0, f64)
         if self.rule.mode == "linear":
             return s.maximum(s.sub(one, distance), zero)
-        near, far = _cubic_pieces(k, self.rule.cubic_a)
+        near, far = cubic_pieces(k, self.rule.cubic_a)
         outer = s.select(s.cmp("lt", distance, s.const(2.0, f64)), far(distance), zero)
         return s.select(s.cmp("le", distance, one), near(distance), outer)
 
@@ -208,7 +208,7 @@ class _Table:
         return s.select(s.cmp("eq", total, s.const(0.0, f64)), s.const(1.0, f64), total)
 
 
-def _cubic_pieces(k: KernelBody, a: float) -> tuple[Callable[[Scalar], Scalar], Callable[[Scalar], Scalar]]:
+def cubic_pieces(k: KernelBody, a: float) -> tuple[Callable[[Scalar], Scalar], Callable[[Scalar], Scalar]]:
     """Keys' cubic convolution: the pieces for distances of at most 1, and from 1 to 2."""
     s = k.scalars
 

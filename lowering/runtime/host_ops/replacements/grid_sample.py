@@ -5,6 +5,7 @@ places instead of elements where `cubic` reads beyond the border.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ def grid_sample(attributes: Attributes, x: Array, grid: Array) -> list[Array]:
     sizes, out = x.shape[2:], grid.shape[1:-1]
     aligned, padding = bool(attributes.get("align_corners", 0)), attributes.get("padding_mode", "zeros")
     wide = np.float64 if np.float64 in (x.dtype, grid.dtype) else np.float32
-    places = grid.reshape(grid.shape[0], -1, len(sizes)).astype(wide)
+    places = grid.reshape(grid.shape[0], math.prod(out), len(sizes)).astype(wide)
     taps: list[list[tuple[tuple[Array, Array], Array]]] = []
     for d, size in enumerate(sizes):
         read = _taps(_place(places[..., -1 - d], size, aligned), attributes)
         taps.append([(_inside(index, size, padding, aligned), weight) for index, weight in read])
-    flat = x.reshape(*x.shape[:2], -1)
+    flat = x.reshape(*x.shape[:2], math.prod(sizes))
     total = np.zeros((*x.shape[:2], places.shape[1]), wide)
     for choice in itertools.product(*taps):
         at, weight = np.zeros(places.shape[:2], np.int64), np.ones(places.shape[:2], wide)
