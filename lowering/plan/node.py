@@ -48,6 +48,9 @@ class Recent(Generic[_V]):
         while len(self._entries) > self._limit:
             self._entries.popitem(last=False)
 
+    def clear(self) -> None:
+        self._entries.clear()
+
     def __len__(self) -> int:
         return len(self._entries)
 

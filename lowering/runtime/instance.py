@@ -6,8 +6,12 @@ Several threads may run the same plan; each takes an instance of its own for the
 from __future__ import annotations
 
 import ctypes
+import threading
 import time
+import weakref
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -25,6 +29,36 @@ SLICE_SECONDS = 0.02
 MAX_FREE = 4
 """Idle instances kept per stretch."""
 
+MAX_ARENA_BYTES = 1 << 28
+"""Arenas kept per model; where there are more, those made longest ago go (but for the last)."""
+
+
+class Arenas:
+    """Which instances of a model's plans hold memory. Each new input shape brings an arena of its own."""
+
+    def __init__(self) -> None:
+        self._made: deque[tuple[int, weakref.ref[Instance], weakref.ref[Node]]] = deque()
+        self._lock = threading.Lock()
+        self.nbytes = 0
+
+    def add(self, instance: Instance, node: Node) -> None:
+        """Counts the arena of an instance; those made before may go."""
+        with self._lock:
+            instance.counted = True
+            self._made.append((instance.arena_bytes, weakref.ref(instance), weakref.ref(node)))
+            self.nbytes += instance.arena_bytes
+            while self.nbytes > MAX_ARENA_BYTES and len(self._made) > 1:
+                self._drop(*self._made.popleft())
+
+    def _drop(self, nbytes: int, made: weakref.ref[Instance], of: weakref.ref[Node]) -> None:
+        self.nbytes -= nbytes
+        instance, node = made(), of()
+        if instance is None or node is None:
+            return
+        instance.counted = False  # if it is running, it is counted again when it is given back
+        with suppress(ValueError):
+            node.free.remove(instance)
+
 
 class Instance:
     """Table and arena of one stretch, ready to run."""
@@ -34,6 +68,9 @@ class Instance:
         self._table = node.table.copy()
         self._starts = node.starts
         self._arena = aligned_bytes(node.arena_bytes)
+        self.arena_bytes = node.arena_bytes
+        self.counted = False
+        """Whether `Arenas` counts it."""
         positions, offsets = node.arena_at
         if positions.size:
             self._table[positions] = offsets + address_of(self._arena)
@@ -124,9 +161,12 @@ def take(node: Node, executor: Executor) -> Instance:
         return CheckedInstance(node, node.checked, executor)
 
 
-def give_back(node: Node, instance: Instance) -> None:
+def give_back(node: Node, instance: Instance, arenas: Arenas) -> None:
+    """Keeps an instance for the next run of the stretch, if it has not too many."""
     if len(node.free) < MAX_FREE:
         node.free.append(instance)
+        if not instance.counted:
+            arenas.add(instance, node)
 
 
 def python_executor(table: int, starts: int, begin: int, end: int) -> int:

@@ -79,7 +79,7 @@ class MovingLoop:
         try:
             return self._run(instance, getattr(executor, "loop", None))
         finally:
-            give_back(node, instance)
+            give_back(node, instance, self.engine.arenas)
 
     def _run(self, instance: Instance, native: NativeLoop | None) -> Outcome:
         rows = self._first_rows()

@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from onnxloom.lowering.plan.program import (
 )
 from onnxloom.lowering.plan.values import only_element
 from onnxloom.lowering.runtime.host_step import HostRunner
-from onnxloom.lowering.runtime.instance import Executor, give_back, take
+from onnxloom.lowering.runtime.instance import Arenas, Executor, give_back, take
 from onnxloom.lowering.runtime.loops import run_loop, run_scan
 from onnxloom.lowering.runtime.observation import observation
 from onnxloom.lowering.runtime.recycling import LARGE, fresh_array
@@ -52,6 +52,7 @@ class Engine:
     """Whether kernels check what they touch."""
     lock: Any = field(default_factory=threading.RLock)
     trees: dict[int, PlanTree] = field(default_factory=dict[int, "PlanTree"])
+    arenas: Arenas = field(default_factory=Arenas)
 
     def __post_init__(self) -> None:
         self.host = HostRunner(self.constants)
@@ -72,10 +73,15 @@ def _renew_locks() -> None:
     """A lock that another thread held at the fork would stay locked for ever in the child."""
     for engine in list(_ENGINES):
         engine.lock = threading.RLock()
+        engine.arenas = Arenas()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_locks)
+
+
+MAX_NODES: Final = 1024
+"""Stretches kept per program: one per input shape, times what was observed on the way."""
 
 
 class PlanTree:
@@ -95,6 +101,8 @@ class PlanTree:
             engine.checked,
         )
         self.roots: Recent[Node] = Recent()
+        self._count = 0
+        """Nodes filled since the tree was last empty."""
 
     def root(self, key: Any, args: Sequence[Any]) -> Node:
         """The first stretch for a shape key; filled if it is not there yet."""
@@ -102,8 +110,16 @@ class PlanTree:
         if node is not None:
             return node
         with self.engine.lock:
-            node = self.roots.get(key) or self.filler.root(args)
+            node = self.roots.get(key) or self._counted(self.filler.root(args))
             self.roots.put(key, node)
+        return node
+
+    def _counted(self, node: Node) -> Node:
+        """A node that was just filled. A tree that has become too large begins anew."""
+        self._count += 1
+        if self._count > MAX_NODES:
+            self.roots.clear()
+            self._count = 1
         return node
 
     def run(self, args: Sequence[Any]) -> list[Any]:
@@ -121,7 +137,7 @@ class PlanTree:
             instance = take(node, together if node.shared else alone)
             instance.run(cells)
             failure = instance.failure() if node.checks else None
-            give_back(node, instance)
+            give_back(node, instance, self.engine.arenas)
             if failure is not None:
                 raise InputError(failure)
             end = node.end
@@ -152,7 +168,7 @@ class PlanTree:
         with self.engine.lock:
             child = node.children.get(key)
             if child is None:
-                child = (
+                child = self._counted(
                     self.filler.after_value(node, results[0])
                     if isinstance(end, ValueEnd)
                     else self.filler.after_step(node, results)
