@@ -10,10 +10,11 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STATE, BUFFER, OFFSET, BYTES, EXTENT, ALIGNMENT, SITE = range(7)
+STATE, BUFFER, OFFSET, BYTES, EXTENT, ALIGNMENT, SITE, FILL = range(8)
 """Words: 0 as long as all is well; number of the buffer, or -1, -2, ... for scratch memory of the kernel;
 first byte touched, from the start of the buffer; bytes touched; bytes the buffer has; alignment claimed if
-that is what is wrong, else 0; address of the text that describes the access."""
+that is what is wrong, else 0; address of the text that describes the access. The last one a kernel
+reads: what every byte of its scratch memory holds at first."""
 
 FAULT_BYTES = 64
 

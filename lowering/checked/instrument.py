@@ -58,7 +58,7 @@ def add_checks(module: ir.Module, entries: list[Entry]) -> None:
         add_bounds_arguments(function)
     functions = CheckFunctions(module)
     for function in inner:
-        _Checks(function, functions).add()
+        FunctionChecks(function, functions).add()
     for entry in entries:
         _pass_bounds(entry)
 
@@ -86,7 +86,7 @@ def _is_call(instruction: Any) -> bool:
     return isinstance(instruction, instructions.CallInstr)
 
 
-class _Checks:
+class FunctionChecks:
     """Adds checks to one function."""
 
     def __init__(self, function: ir.Function, functions: CheckFunctions):
@@ -104,9 +104,9 @@ class _Checks:
     def _instruction(self, instruction: Any) -> None:
         match instruction:
             case instructions.LoadInstr():
-                self._access(instruction, 0, instruction.type, "load")
+                self.check_access(instruction, 0, instruction.type, "load")
             case instructions.StoreInstr():
-                self._access(instruction, 1, instruction.operands[0].type, "store")
+                self.check_access(instruction, 1, instruction.operands[0].type, "store")
             case instructions.CallInstr():
                 self._call(instruction)
             case instructions.GEPInstr():
@@ -117,7 +117,8 @@ class _Checks:
                 if instruction.opname in ("add", "sub", "mul", "shl") and "nsw" in instruction.flags:
                     instruction.flags.remove("nsw")
 
-    def _access(self, instruction: Any, position: int, kind: Any, verb: str) -> None:
+    def check_access(self, instruction: Any, position: int, kind: Any, verb: str) -> None:
+        """Checks a load or store of an LLVM type `kind`, whose address is this operand."""
         operands = list(instruction.operands)
         pointer = operands[position]
         nbytes = memory_bytes(kind)

@@ -17,8 +17,6 @@ from onnxloom.lowering.checked import fault
 from onnxloom.lowering.checked.check_functions import PTR, c64, word
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
-POISON = 0xFF
-"""What scratch memory holds at first, in every byte: NaN in all float types, -1 in all integers."""
 
 
 def is_pointer(value: Any) -> bool:
@@ -102,7 +100,8 @@ class PointerBounds:
         fill = self.function.module.globals.get(name)
         if fill is None:
             fill = ir.Function(self.function.module, ir.FunctionType(ir.VoidType(), types), name)
-        b.call(fill, [b.bitcast(memory, PTR), ir.Constant(I8, POISON), c64(size), ir.Constant(types[3], 0)])
+        byte = b.trunc(b.load(word(b, b.inttoptr(record, PTR), fault.FILL), typ=I64), I8)
+        b.call(fill, [b.bitcast(memory, PTR), byte, c64(size), ir.Constant(types[3], 0)])
         return bounds
 
 

@@ -10,7 +10,7 @@ from onnxloom.lowering.plan.arena import ALIGNMENT, reserved
 
 if TYPE_CHECKING:
     from onnxloom.lowering.plan.stretch import Launch
-    from onnxloom.lowering.plan.values import Buffer
+    from onnxloom.lowering.plan.values import Buffer, Value
 
 RED_ZONE = ALIGNMENT
 """Bytes that nobody may touch, before the first buffer of the arena and behind each of them."""
@@ -18,13 +18,19 @@ RED_ZONE = ALIGNMENT
 
 @dataclass(frozen=True)
 class CheckedRecord:
-    """One record, as the checks of its run see it."""
+    """One record, as the checks of its run see it. Buffers are numbered, inputs first."""
 
     launch: Launch
-    fresh: tuple[tuple[int, int], ...]
-    """Outputs that hold nothing yet: number of the buffer, bytes."""
+    fresh: tuple[int, ...]
+    """Outputs that hold nothing yet."""
+    kept: tuple[int, ...]
+    """Outputs that something reads later."""
     zones: tuple[tuple[int, int, str], ...]
     """Bytes of the arena that nobody may touch while the record runs: begin, end, where they lie."""
+
+    def values(self) -> tuple[Value, ...]:
+        """What its buffers hold."""
+        return (*self.launch.ins, *self.launch.outs)
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,28 @@ def checked_stretch(launches: Sequence[Launch], buffers: Sequence[Buffer], fault
     records: list[CheckedRecord] = []
     for at, launch in enumerate(launches):
         live = [buffer for buffer in placed if buffer.first <= at <= buffer.last]
-        records.append(CheckedRecord(launch, _fresh(launch, written), _zones(launch, live)))
+        zones = _zones(launch, live)
+        records.append(CheckedRecord(launch, _fresh(launch, written), _kept(launch, at), zones))
         written.update(id(v.buffer) for v in launch.outs)
     return CheckedStretch(tuple(records), fault_at)
 
 
-def _fresh(launch: Launch, written: set[int]) -> tuple[tuple[int, int], ...]:
+def _fresh(launch: Launch, written: set[int]) -> tuple[int, ...]:
     read = {id(v.buffer.storage()) for v in launch.ins if v.buffer is not None}
     return tuple(
-        (number, value.nbytes)
+        number
         for number, value in enumerate(launch.outs, len(launch.ins))
         if value.buffer is not None
         and id(value.buffer) not in written
         and id(value.buffer.storage()) not in read
+    )
+
+
+def _kept(launch: Launch, at: int) -> tuple[int, ...]:
+    return tuple(
+        number
+        for number, value in enumerate(launch.outs, len(launch.ins))
+        if value.buffer is not None and (value.buffer.last > at or value.buffer.storage().cell is not None)
     )
 
 

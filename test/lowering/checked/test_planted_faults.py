@@ -127,13 +127,24 @@ def test_scratch_memory_has_an_extent_too() -> None:
     np.testing.assert_array_equal(planted(body, 8)(X[:8])[0], X[:8])
 
 
-def test_what_nobody_wrote_is_no_number() -> None:
+def test_scratch_memory_that_is_read_before_it_is_written() -> None:
     body = """
       %s = memref.alloca() : memref<8xf32>
-      %v = memref.load %s[%c0] : memref<8xf32>
-      memref.store %v, %out[%c1] : memref<?xf32>
+      %w = memref.load %s[%c0] : memref<8xf32>
     """
-    assert np.isnan(planted(body, 8)(X[:8])[0]).all()
+    body += COPY.format(at="%i").replace("memref.store %v", "%u = arith.mulf %v, %w : f32\nmemref.store %u")
+    message = fault(planted(body, 8), X[2:10])
+    assert message == 'Planted "p": kernel planted: byte 0 of output 0 depends on memory that nobody wrote'
+
+
+def test_an_output_that_is_read_before_it_is_written() -> None:
+    body = COPY.format(at="%i").replace("memref.load %in[%i]", "memref.load %out[%i]")
+    assert "byte 0 of output 0" in fault(planted(body, 8), X[:8])
+
+
+def test_an_output_that_is_not_all_written() -> None:
+    message = fault(planted(COPY.format(at="%i"), n=7, dims=8), X[:8])
+    assert message.endswith("byte 28 of output 0 is read later and was not written")
 
 
 def test_a_kernel_goes_on_working_after_a_fault() -> None:
