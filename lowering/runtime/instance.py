@@ -39,6 +39,7 @@ class Arenas:
     def __init__(self) -> None:
         self._made: deque[tuple[int, weakref.ref[Instance], weakref.ref[Node]]] = deque()
         self._lock = threading.Lock()
+        self._look_at = 64
         self.nbytes = 0
 
     def add(self, instance: Instance, node: Node) -> None:
@@ -47,8 +48,16 @@ class Arenas:
             instance.counted = True
             self._made.append((instance.arena_bytes, weakref.ref(instance), weakref.ref(node)))
             self.nbytes += instance.arena_bytes
+            if len(self._made) > self._look_at:
+                self._forget_gone()
             while self.nbytes > MAX_ARENA_BYTES and len(self._made) > 1:
                 self._drop(*self._made.popleft())
+
+    def _forget_gone(self) -> None:
+        """Drops the entries of instances that went with their plans."""
+        self._made = deque(entry for entry in self._made if entry[1]() is not None)
+        self._look_at = 2 * len(self._made) + 64
+        self.nbytes = sum(nbytes for nbytes, _, _ in self._made)
 
     def _drop(self, nbytes: int, made: weakref.ref[Instance], of: weakref.ref[Node]) -> None:
         self.nbytes -= nbytes
