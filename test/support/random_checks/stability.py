@@ -7,7 +7,7 @@ An output that no inexact op reaches may not change at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -67,7 +67,27 @@ class Disturbed(Host):
         self._grains.update(dict.fromkeys(node.output, grain))
         inputs = {name: self._off(values[name], self._grains.get(name, 0.0)) for name in node.input if name}
         results = [self._off(result, grain) for result in super().node(node, inputs)]
-        return results if self._lean else [self._in_range(result, inputs.values()) for result in results]
+        if self._lean:
+            return results
+        wide = self._wide_results(node, inputs, results)
+        return [self._in_range(result, other) for result, other in zip(results, wide, strict=True)]
+
+    def _wide_results(
+        self, node: NodeProto, inputs: Mapping[str, Any], results: Sequence[Any]
+    ) -> Sequence[Any]:
+        """What the node gives where nothing overflows: numbers for numbers, else what it gives in f64.
+
+        None for each result where that cannot be said.
+        """
+        floats = {name: v for name, v in inputs.items() if isinstance(v, np.ndarray) and is_float(v.dtype)}
+        doubles = {name: value.astype(np.float64) for name, value in floats.items()}
+        if all(np.isfinite(value).all() for value in doubles.values()):
+            return [np.zeros(np.shape(result)) for result in results]
+        try:
+            with np.errstate(all="ignore"):
+                return super().node(node, {**inputs, **doubles})
+        except (ValueError, IndexError, TypeError, RuntimeError, AttributeError, NotImplementedError):
+            return [None] * len(results)
 
     def _grain(self, name: str, values: Mapping[str, Any]) -> float:
         """The relative step of a value, or of the narrower one it was cast from."""
@@ -90,20 +110,20 @@ class Disturbed(Host):
             off = wide * (1 + DISTURBANCE * eps * direction)
             return np.asarray(np.where(np.isfinite(wide), off, wide)).astype(value.dtype)
 
-    def _in_range(self, value: Any, inputs: Iterable[Any]) -> Any:
-        """Now and then, numbers where the op overflowed or underflowed.
+    def _in_range(self, value: Any, wide_value: Any) -> Any:
+        """Now and then, numbers where the op overflowed (`wide_value` is finite) or underflowed.
 
         What spells Softmax or Attention leaves the range where the op itself, which shifts and scales first,
         does not; what it then gives says nothing.
         """
         if not isinstance(value, np.ndarray) or not is_float(value.dtype):
             return value
-        given = [a for a in inputs if isinstance(a, np.ndarray) and is_float(a.dtype)]
         info = ml_dtypes.finfo(value.dtype)
         wide = value.astype(np.float64)
         chosen = self._rng.random(value.shape) < 0.5
-        if all(np.isfinite(a.astype(np.float64)).all() for a in given):
-            wide = np.where(chosen & np.isinf(wide), np.sign(wide) * float(info.max), wide)
+        if isinstance(wide_value, np.ndarray) and wide_value.shape == value.shape:
+            overflowed = np.isinf(wide) & np.isfinite(wide_value.astype(np.float64))
+            wide = np.where(chosen & overflowed, np.sign(wide) * float(info.max), wide)
         wide = np.where(chosen & (wide == 0), float(info.smallest_subnormal), wide)
         return np.asarray(wide).astype(value.dtype)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 from onnx import helper
 
@@ -9,6 +10,8 @@ from random_graphs.builder import GraphBuilder
 from random_graphs.values import proto_type
 
 WEIGHT = 1
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def add_optional(g: GraphBuilder) -> None:
@@ -29,7 +32,7 @@ def add_erase(g: GraphBuilder) -> None:
 
 
 def add_insert_into_empty(g: GraphBuilder) -> None:
-    x = g.pick(lambda array: 0 < array.ndim < 4)
+    x = g.pick(lambda array: 0 < array.ndim < 4 and array.dtype != BFLOAT16)
     parts = g.hidden("SequenceEmpty", [], dtype=proto_type(g.dtype(x)))
     full = g.hidden("SequenceInsert", [parts, x])
     g.one("ConcatFromSequence", full, axis=0, new_axis=g.source.integer(0, 1))
