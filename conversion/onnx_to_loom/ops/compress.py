@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of
 from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.selection.chosen_places import PLACES, chosen_places, count_chosen
+from onnxloom.conversion.onnx_to_loom.selection.chosen_places import (
+    PLACES,
+    chosen_places,
+    count_chosen,
+    pick_slices,
+)
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import attr, int_attr
 
@@ -23,7 +26,7 @@ def lower_compress(op: onnx.CompressOp, inputs: Inputs, builder: KernelBuilder) 
     """Slices that a short condition says nothing of are left out; so is what a long one says of none."""
     data, condition = inputs
     assert data is not None and condition is not None
-    word, type_ = word_type(data.type), ranked(op.output.type, "the result")
+    word_type(data.type)
     if rank_of(condition) != 1:
         raise Declined("a condition that is no list has no kernel")
     dims, axis = builder.dims(data), 0
@@ -34,13 +37,5 @@ def lower_compress(op: onnx.CompressOp, inputs: Inputs, builder: KernelBuilder) 
     size = builder.insert(arith.MinSIOp(builder.dim(condition, 0), dims[axis])).results[0]
     count = count_chosen(builder, condition, size)
     places = chosen_places(builder, condition, [size], count, PLACES)
-    k = KernelBody("compress", [word, i64], [word], 4)
-    outer, length, picks, inner = k.sizes
-    with k.task_nest(outer, picks) as (o, i):
-        source = k.mul(k.at(o, length, k.to_index(k.load(k.ins[1], i))), inner)
-        target = k.mul(k.at(o, picks, i), inner)
-        with k.loop(inner, parallel=True) as j:
-            k.store(k.load(k.ins[0], k.add(source, j)), k.outs[0], k.add(target, j))
-    out = builder.empty(type_, [*dims[:axis], count, *dims[axis + 1 :]])
-    sizes = [builder.multiply(dims[:axis]), dims[axis], count, builder.multiply(dims[axis + 1 :])]
-    return builder.launch(k, [data, places], [out], sizes)
+    around = dims[:axis], dims[axis], dims[axis + 1 :]
+    return [pick_slices(builder, data, places, op.output.type, around, count)]

@@ -12,11 +12,18 @@ from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_pad
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.windows.indexed_pooling import IndexedPooling
 from onnxloom.conversion.onnx_to_loom.windows.pool_forms import pool_of, pool_window, windows
-from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import BlockPooling, Pool, SweptPooling
+from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import (
+    BlockPooling,
+    Pool,
+    SweptPooling,
+    WindowDim,
+)
 from onnxloom.conversion.onnx_to_loom.windows.window_sweep import has_few_taps
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
+from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import (
     bit_width,
     compute_type,
@@ -24,11 +31,8 @@ from onnxloom.dialects.onnx.semantics.scalars import (
 
 
 def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
-    """A pooling op without indices."""
     (data,) = inputs
     assert data is not None
-    if len(op.results) > 1 and isinstance(op.results[1].type, TensorType) and op.results[1].uses:
-        raise Declined("MaxPool with indices has no kernel")
     type_ = ranked(op.results[0].type, "the result")
     storage = buffer_element(data.type)
     spatial = rank_of(data) - 2
@@ -41,8 +45,10 @@ def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
     space = builder.insert(loom.WindowSpaceOp.make(data, rows, window.auto_pad, window.ceil)).results
     n, c, *sizes = builder.dims(data)
     dims = exact_dims(builder, type_, [n, c, *(space[3 * i] for i in range(spatial))])
-    arguments = [builder.multiply([n, c]), *sizes, *dims[2:]]
-    arguments += [space[3 * i + 1] for i in range(spatial)] + [space[3 * i + 2] for i in range(spatial)]
+    arguments = [builder.multiply([n, c]), *sizes, *dims[2:], *(space[3 * i + 1] for i in range(spatial))]
+    if len(op.results) > 1 and isinstance(op.results[1].type, TensorType) and op.results[1].uses:
+        return _with_places(op, data, builder, (pool, shape), (dims, arguments))
+    arguments += [space[3 * i + 2] for i in range(spatial)]
     if has_few_taps(window):
         image, strides = _image(builder, data, window, pool)
         arguments += strides
@@ -56,6 +62,22 @@ def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
     filled = builder.launch(k, [data], [builder.empty(type_, dims)], arguments)
     # Results that nothing reads stand for themselves.
     return [filled[0]] * len(op.results)
+
+
+def _with_places(
+    op: Operation,
+    data: SSAValue,
+    builder: KernelBuilder,
+    what: tuple[Pool, Sequence[WindowDim]],
+    sizes: tuple[Sequence[SSAValue], Sequence[SSAValue]],
+) -> Sequence[SSAValue]:
+    """MaxPool with indices."""
+    (pool, shape), (dims, arguments) = what, sizes
+    types = [result.type for result in op.results]
+    k = builder.kernel(f"{pool.name}_places", [data], types, len(arguments))
+    element = ranked(data.type, "the operand").element_type
+    IndexedPooling(k, pool, shape, element, int_attr(op, "storage_order", 0) == 1).write()
+    return builder.launch(k, [data], [builder.empty(type_, dims) for type_ in types], arguments)
 
 
 def _image(

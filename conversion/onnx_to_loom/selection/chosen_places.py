@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
 _BLOCK = 4096
@@ -76,6 +77,32 @@ def chosen_places(
     rank_of_result = ranked(type_, "the places").get_num_dims()
     shape = [builder.index(rank), count][-rank_of_result:]
     return builder.launch(k, [data], [builder.empty(type_, shape)], [*dims, count])[0]
+
+
+def pick_slices(
+    builder: KernelBuilder,
+    data: SSAValue,
+    places: SSAValue,
+    type_: Attribute,
+    dims: tuple[Sequence[SSAValue], SSAValue, Sequence[SSAValue]],
+    count: SSAValue,
+) -> SSAValue:
+    """The slices at the first `count` places of an axis, all of which exist.
+
+    `dims` are those of the data before the axis, along it, and after it.
+    """
+    word = word_type(data.type)
+    before, size, after = dims
+    k = KernelBody("pick_slices", [word, i64], [word], 4)
+    outer, length, picks, inner = k.sizes
+    with k.task_nest(outer, picks) as (o, i):
+        source = k.mul(k.at(o, length, k.to_index(k.load(k.ins[1], i))), inner)
+        target = k.mul(k.at(o, picks, i), inner)
+        with k.loop(inner, parallel=True) as j:
+            k.store(k.load(k.ins[0], k.add(source, j)), k.outs[0], k.add(target, j))
+    out = builder.empty(type_, [*before, count, *after])
+    sizes = [builder.multiply(before), size, count, builder.multiply(after)]
+    return builder.launch(k, [data, places], [out], sizes)[0]
 
 
 PLACES = TensorType(i64, [DYNAMIC_INDEX])

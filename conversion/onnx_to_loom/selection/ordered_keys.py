@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
@@ -42,6 +46,20 @@ def _float_key(s: Scalars, value: Scalar) -> Scalar:
     ordered = s.select(s.cmp("lt", bits, zero), s.xor(bits, largest), bits)
     ordered = s.select(s.cmp("eq", value, s.const(0.0, value.type)), zero, ordered)
     return s.select(s.isnan(value), largest, ordered)
+
+
+def ordered_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`ordered_key` of each element of an array of numbers."""
+    if array.dtype.kind == "f":
+        wide = array if array.dtype.itemsize >= 4 else array.astype(np.float32)
+        integer = np.int32 if wide.dtype.itemsize == 4 else np.int64
+        bits = np.where(wide == 0, 0, wide.view(integer))
+        largest = np.iinfo(integer).max
+        return np.where(np.isnan(wide), largest, np.where(bits < 0, bits ^ largest, bits)).astype(integer)
+    integer = np.int32 if array.dtype.itemsize <= 4 else np.int64
+    if array.dtype.kind == "u" and array.dtype.itemsize >= 4:
+        return array.view(integer) ^ np.iinfo(integer).min
+    return array.astype(integer)
 
 
 def packed_item(s: Scalars, key: Scalar, place: Scalar) -> Scalar:
