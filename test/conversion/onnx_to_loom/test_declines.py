@@ -182,7 +182,8 @@ def test_other_ops(case: Case, reason: str | None) -> None:
 
 NOT_THERE = "trees name features, nodes or targets that do not exist"
 NO_NODES = "trees name nodes or leaves that do not exist"
-SETS = "set membership in trees has no kernel"
+MODES = "nodes compare in a way that has no kernel"
+SETS = "membership_values is no list of numbers, or too long"
 
 
 def lacks(name: str) -> str:
@@ -191,7 +192,27 @@ def lacks(name: str) -> str:
 
 TREES: dict[str, tuple[Case, str | None]] = {
     "sets": (trees(nodes_modes="dense<6> : tensor<2xui8>"), SETS),
-    "modes": (trees(nodes_modes="dense<0> : tensor<1xui8>"), SETS),
+    "modes": (trees(nodes_modes="dense<0> : tensor<1xui8>"), MODES),
+    "mode": (trees(nodes_modes="dense<7> : tensor<2xui8>"), MODES),
+    "long set": (
+        trees(nodes_modes="dense<6> : tensor<2xui8>", membership_values="dense<1.0> : tensor<5000xf32>"),
+        SETS,
+    ),
+    "double set": (
+        trees(nodes_modes="dense<6> : tensor<2xui8>", membership_values="dense<1.0> : tensor<2xf64>"),
+        SETS,
+    ),
+    "one set": (
+        trees(
+            nodes_modes="dense<6> : tensor<2xui8>",
+            membership_values="dense<[1.0, 0x7FC00000]> : tensor<2xf32>",
+        ),
+        "a set has no membership_values",
+    ),
+    "missing": (
+        trees(nodes_missing_value_tracks_true="[1 : si64]"),
+        "nodes_missing_value_tracks_true has another length than the nodes",
+    ),
     "features": (trees(nodes_featureids="[0 : si64, -1 : si64]"), NOT_THERE),
     "roots": (trees(tree_roots="[2 : si64]"), NOT_THERE),
     "target": (trees(leaf_targetids="[0 : si64, 1 : si64, 0 : si64]"), NOT_THERE),

@@ -76,13 +76,14 @@ def model_of(node: onnx.NodeProto, x: Array, dims: Any = ("n", 5)) -> CompiledMo
     return compiled(oh.make_model(graph, opset_imports=opsets, ir_version=10))
 
 
-def check(node: onnx.NodeProto, x: Array, atol: float = 0.0) -> None:
-    (want,) = evaluate(node, [x])
-    model = model_of(node, x)
-    got = model.run({"x": x})["y"]
-    assert not model.host_counts
-    assert got.dtype == want.dtype and got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=0, atol=atol)
+def check(node: onnx.NodeProto, *inputs: Array, atol: float = 0.0) -> None:
+    model = model_of(node, inputs[0])
+    for x in inputs:
+        (want,) = evaluate(node, [x])
+        got = model.run({"x": x})["y"]
+        assert not model.host_counts
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("modes", [(0,), (1,), (2,), (3,), (4,), (5,), (0, 1, 2, 3, 4, 5)])
@@ -94,12 +95,12 @@ def test_each_mode(modes: tuple[int, ...], targets: int) -> None:
 @pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
 @pytest.mark.parametrize("targets", [1, 9])
 def test_each_aggregate(aggregate: int, targets: int) -> None:
-    check(ensemble(targets=targets, trees=2, aggregate_function=aggregate), rows(), 1e-7)
+    check(ensemble(targets=targets, trees=2, aggregate_function=aggregate), rows(), atol=1e-7)
 
 
 @pytest.mark.parametrize("transform", [0, 1, 2])
 def test_each_transform(transform: int) -> None:
-    check(ensemble(targets=3, post_transform=transform), rows(), 1e-6)
+    check(ensemble(targets=3, post_transform=transform), rows(), atol=1e-6)
 
 
 def test_nan_follows_the_node() -> None:
@@ -113,11 +114,59 @@ def test_doubles_no_rows_and_one_deep_tree() -> None:
     check(ensemble(depth=9, trees=1), rows())
 
 
+@pytest.mark.parametrize("trees", [1, 7, 8, 17])
+def test_groups_of_rows_and_of_trees(trees: int) -> None:
+    batches = [rows(60)[:count] for count in (1, 7, 8, 9, 31, 32, 33, 45)]
+    check(ensemble(trees=trees, targets=2), *batches)
+    tracks = [1, 0, 0] * (trees * 7 // 3 + 1)
+    given: dict[str, Any] = {"nodes_missing_value_tracks_true": tracks[: trees * 7], "aggregate_function": 2}
+    check(ensemble(trees=trees, **given), *batches, np.nan_to_num(rows()))
+
+
+@pytest.mark.parametrize("mode", range(6))
+def test_special_splits(mode: int) -> None:
+    x = rows(40)
+    x[:9, 0] = [0.0, -0.0, 1e-45, -1e-45, np.nan, np.inf, -np.inf, 1.0, 3e-45]
+    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45], np.float32)
+    count = len(special)
+    given: dict[str, Any] = {"nodes_splits": nh.from_array(special), "nodes_featureids": [0] * count}
+    for missing in ([0] * count, [1] * count):
+        node = ensemble(
+            modes=(mode,), trees=count, depth=1, nodes_missing_value_tracks_true=missing, targets=14,
+            leaf_targetids=list(range(14)), **given,
+        )  # fmt: skip
+        check(node, x)
+
+
+def test_nodes_and_leaves_that_several_nodes_lead_to() -> None:
+    """Node 0: node 2 or node 1; node 1: node 2 or leaf 0; node 2: leaf 0 or leaf 1."""
+    shared: dict[str, Any] = {
+        "nodes_falsenodeids": [2, 2, 0], "nodes_falseleafs": [0, 0, 1],
+        "nodes_truenodeids": [1, 0, 1], "nodes_trueleafs": [0, 1, 1],
+        "tree_roots": [0, 2, 0],
+    }  # fmt: skip
+    check(ensemble(trees=1, depth=2, **shared), rows())
+
+
+SETS = np.array([1, -2, 3, np.nan, np.nan, 0, np.nan], np.float32)
+"""Three sets: of three values, of none, of one."""
+
+
+@pytest.mark.parametrize("missing", [[0, 0, 0], [1, 1, 1]])
+def test_sets(missing: list[int]) -> None:
+    given: dict[str, Any] = {
+        "membership_values": nh.from_array(SETS),
+        "nodes_missing_value_tracks_true": missing,
+    }
+    check(ensemble(modes=(6,), trees=1, depth=2, **given), rows())
+    given = {**given, "nodes_modes": nh.from_array(np.array([6, 0, 6], np.uint8))}
+    check(ensemble(modes=(6,), trees=1, depth=2, **given), rows())
+
+
 @pytest.mark.parametrize(
     "attrs",
     [
         {"post_transform": 3},
-        {"modes": (0, 6), "membership_values": nh.from_array(np.array([1, np.nan] * 28, np.float32))},
         {"nodes_featureids": [7] * 28},
     ],
 )
@@ -126,7 +175,7 @@ def test_what_stays_with_the_host(attrs: dict[str, Any]) -> None:
     (want,) = evaluate(node, [x])
     model = model_of(node, x, ("n", 10))
     np.testing.assert_allclose(model.run({"x": x})["y"], want, rtol=0, atol=1e-6)
-    assert bool(model.host_counts) == ("nodes_featureids" not in attrs)
+    assert bool(model.host_counts) == ("post_transform" in attrs)
 
 
 def test_more_features_than_there_are() -> None:
