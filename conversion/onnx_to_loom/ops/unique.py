@@ -1,7 +1,7 @@
 """Unique: elements, or slices along an axis, each once. How many there are is read while the program runs.
 
-Places are sorted by what stands there; equal neighbours are one group, which its first place stands for. Tables
-as long as the axis are filled, and cut to the number of groups once that is known.
+Places are sorted by what stands there. Equal neighbours are one group, which its first place stands for.
+Tables as long as the axis are filled, and cut to the number of groups once that is known.
 """
 
 from __future__ import annotations
