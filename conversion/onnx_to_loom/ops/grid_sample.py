@@ -14,7 +14,8 @@ from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.resampling.elements import Elements
-from onnxloom.conversion.onnx_to_loom.resampling.grid_sampling import LARGEST, Sampling, sampling_kernel
+from onnxloom.conversion.onnx_to_loom.resampling.grid_sampling import sampling_kernel
+from onnxloom.conversion.onnx_to_loom.resampling.sample_points import LARGEST, Sampling
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty, refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr, str_attr
@@ -54,6 +55,6 @@ def lower_grid_sample(op: onnx.GridSampleOp, inputs: Inputs, builder: KernelBuil
     coordinate = f64 if f64 in (element, point) else f32
     k = KernelBody(f"grid_sample_{mode}", [stored, point], [stored], 3 + dims)
     aligned = bool(int_attr(op, "align_corners", 0))
-    sampling_kernel(k, Sampling(dims, mode, padding, aligned, coordinate, elements))
+    sampling_kernel(k, Sampling(dims, mode, padding, aligned, elements), coordinate)
     out = builder.empty(type_, exact_dims(builder, type_, [*sizes[:2], *points[1:-1]]))
     return builder.launch(k, [images, grid], [out], [*sizes[:2], count, *sizes[2:]])

@@ -21,7 +21,7 @@ func.func @nearest(%x: tensor<1x3x8x9xf32>, %grid: tensor<?x4x5x?xf32>) -> tenso
   onnx.Return %0 : tensor<1x3x4x5xf32>
 }
 // CHECK-LABEL: sym_name = "grid_sample_nearest_
-// CHECK-SAME: memref<?xi32>, memref<?xf32>, memref<?xi32>
+// CHECK-NEXT: memref<?xi32>, %{{[0-9]+}}: memref<?xf32>, %{{[0-9]+}}: memref<?xi32>
 // CHECK:      sym_name = "nearest"
 // CHECK:      the grid has another batch size than the images
 // CHECK:      a point of the grid has not 2 numbers

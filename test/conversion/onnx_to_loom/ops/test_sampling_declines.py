@@ -39,3 +39,74 @@ GRID_SAMPLE: dict[str, tuple[Case, str | None]] = {
 @check(GRID_SAMPLE)
 def test_grid_sample(case: Case, reason: str | None) -> None:
     assert reason_of(case) == reason
+
+
+def roi_align(
+    attributes: str = "", images: str = "1x2x3x4", element: str = "f32", regions: str = "f32"
+) -> Case:
+    operands = [f"tensor<{images}x{element}>", f"tensor<5x4x{regions}>", "tensor<5xi64>"]
+    size = "output_height = 2 : si64, output_width = 2 : si64"
+    return ("RoiAlign", operands, f"{size}{attributes}", [f"tensor<5x2x2x2x{element}>"])
+
+
+ROI_ALIGN: dict[str, tuple[Case, str | None]] = {
+    "fits": (roi_align(), None),
+    "mode": (
+        roi_align(', mode = "sum"'),
+        "RoiAlign of mode sum with half_pixel coordinates has no kernel",
+    ),
+    "coordinates": (
+        roi_align(', coordinate_transformation_mode = "asymmetric"'),
+        "RoiAlign of mode avg with asymmetric coordinates has no kernel",
+    ),
+    "rank": (roi_align(images="2x3x4"), "RoiAlign of operands of other ranks has no kernel"),
+    "integers": (
+        roi_align(element="i32", regions="i32"),
+        "RoiAlign of integers, or of regions of another type, has no kernel",
+    ),
+    "regions": (
+        roi_align(regions="f64"),
+        "RoiAlign of integers, or of regions of another type, has no kernel",
+    ),
+}
+
+
+@check(ROI_ALIGN)
+def test_roi_align(case: Case, reason: str | None) -> None:
+    assert reason_of(case) == reason
+
+
+def deform_conv(
+    attributes: str = "",
+    images: str = "1x2x5x5",
+    weights: str = "4x2x3x3",
+    element: str = "f32",
+    offsets: str = "f32",
+) -> Case:
+    operands = [f"tensor<{images}x{element}>", f"tensor<{weights}x{element}>", f"tensor<1x18x3x3x{offsets}>"]
+    return ("DeformConv", [*operands, "none", "none"], attributes, [f"tensor<1x4x3x3x{element}>"])
+
+
+DEFORM_CONV: dict[str, tuple[Case, str | None]] = {
+    "fits": (deform_conv(), None),
+    "rank": (deform_conv(images="1x2x5"), "DeformConv of 3 dims has no kernel"),
+    "integers": (
+        deform_conv(element="i32", offsets="i32"),
+        "DeformConv of integers, or of operands of several types, has no kernel",
+    ),
+    "offsets": (
+        deform_conv(offsets="f64"),
+        "DeformConv of integers, or of operands of several types, has no kernel",
+    ),
+    "window": (deform_conv(weights="4x2x?x3"), "the dims of the window of DeformConv are not known"),
+    "flat window": (deform_conv(weights="4x2x3"), "the dims of the window of DeformConv are not known"),
+    "pads": (
+        deform_conv("pads = [0 : si64, -1 : si64, 0 : si64, 1 : si64]"),
+        "negative pads of DeformConv have no kernel",
+    ),
+}
+
+
+@check(DEFORM_CONV)
+def test_deform_conv(case: Case, reason: str | None) -> None:
+    assert reason_of(case) == reason
