@@ -1,6 +1,6 @@
 """ArrayFeatureExtractor(X, Y) -> Gather(X, Reshape(Y, [-1]); axis=-1)
 
-X has more than one dim: of a list, the result would have one dim more.
+Of a list X the result is one row: what is gathered from Unsqueeze(X, [0]).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class ArrayFeatureExtractorPattern(DecomposePattern):
     numerics: ClassVar[Numerics] = Numerics.EXACT
 
     def requirements(self, match: Match) -> Miss | None:
-        rank = match.graph.rank(match["X"])
-        if rank is None or rank < 2:
-            return no_match(match.anchor, "X is not known to have more than one dim")
+        if not match.graph.rank(match["X"]):
+            return no_match(match.anchor, "X is not known to have a dim")
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
         columns = inputs.Y if match.graph.rank(match["Y"]) == 1 else op.Reshape(inputs.Y, [-1])
-        return op.Gather(inputs.X, columns, axis=-1)
+        rows = op.Unsqueeze(inputs.X, [0]) if match.graph.rank(match["X"]) == 1 else inputs.X
+        return op.Gather(rows, columns, axis=-1)
