@@ -104,9 +104,11 @@ def lower_scatter_nd(op: onnx.ScatterNDOp, inputs: Inputs, builder: KernelBuilde
     assert data is not None and indices is not None and updates is not None
     element, combine = _combination(op, data)
     dims, picks = builder.dims(data), builder.dims(indices)
-    depth = builder.static_size(picks[-1], "the length of index tuples") if picks else 0
-    if not 0 < depth <= len(dims) or rank_of(updates) != len(picks) - 1 + len(dims) - depth:
-        raise Declined("index tuples that are empty or too long for the data or updates have no kernel")
+    depth = len(picks) - 1 + len(dims) - rank_of(updates)
+    if not picks or not 0 < depth <= len(dims):
+        raise Declined("updates of a rank that does not fit data and indices have no kernel")
+    message = f"index tuples have to have a length of {depth}"
+    refuse_where(builder, picks[-1], "ne", builder.index(depth), message)
     wanted = [*picks[:-1], *dims[depth:]]
     for d, given in enumerate(builder.dims(updates)):
         refuse_where(builder, given, "ne", wanted[d], f"dim {d} of the updates does not fit indices and data")
