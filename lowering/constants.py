@@ -19,6 +19,10 @@ _NUMPY_NAMES = {
     "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
     "f8e5m2": ml_dtypes.float8_e5m2,
     "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f8e8m0fnu": ml_dtypes.float8_e8m0fnu,
+    "f6e2m3fn": ml_dtypes.float6_e2m3fn,
+    "f6e3m2fn": ml_dtypes.float6_e3m2fn,
+    "f4e2m1fn": ml_dtypes.float4_e2m1fn,
 }
 
 

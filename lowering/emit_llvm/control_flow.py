@@ -18,7 +18,7 @@ from onnxloom.errors import PassError
 from onnxloom.lowering.emit_llvm.function import FunctionEmitter, Handler
 from onnxloom.lowering.emit_llvm.lanes_loop import emit_lanes, emit_on_vectors
 from onnxloom.lowering.emit_llvm.metadata import access_group, mark_access, mark_parallel
-from onnxloom.lowering.emit_llvm.types import I1, I8, I64, is_bool, memory_type
+from onnxloom.lowering.emit_llvm.types import I1, I64, I128, memory_type, value_type
 from onnxloom.lowering.microkernels import Finish, find_microkernel, plain_params
 from onnxloom.lowering.small_floats import small_float
 
@@ -148,17 +148,26 @@ def _address(f: FunctionEmitter, buffer: SSAValue, indices: tuple[SSAValue, ...]
     return f.builder.gep(f[buffer], [f[indices[0]]], inbounds=True)
 
 
+def _alignment(element: ir.Type) -> int | None:
+    """Where it is not LLVM's own: that of complex numbers is the one of their parts."""
+    return 8 if element == I128 else None
+
+
 def _load(f: FunctionEmitter, op: Operation) -> None:
     op = cast(memref.LoadOp, op)
-    loaded = f.builder.load(_address(f, op.memref, tuple(op.indices)))
+    element, goal = memory_type(element_type(op.memref)), value_type(op.res.type)
+    loaded = f.builder.load(_address(f, op.memref, tuple(op.indices)), align=_alignment(element))
     mark_access(loaded, f.groups(op.memref))
-    f[op.res] = f.builder.trunc(loaded, I1) if is_bool(op.res) else loaded
+    f[op.res] = loaded if element == goal else f.builder.trunc(loaded, goal)
 
 
 def _store(f: FunctionEmitter, op: Operation) -> None:
     op = cast(memref.StoreOp, op)
-    value = f.builder.zext(f[op.value], I8) if is_bool(op.value) else f[op.value]
-    stored = f.builder.store(value, _address(f, op.memref, tuple(op.indices)))
+    value, element = f[op.value], memory_type(element_type(op.memref))
+    if value.type != element:
+        value = f.builder.zext(value, element)
+    address = _address(f, op.memref, tuple(op.indices))
+    stored = f.builder.store(value, address, align=_alignment(element))
     mark_access(stored, f.groups(op.memref))
 
 

@@ -1,4 +1,4 @@
-"""f16, bf16 and fp8 as integers: to f32 and back, rounding to nearest even, without branches.
+"""Floats of 16 bits and fewer as integers: to f32 and back, rounding to nearest even, without branches.
 
 Each function handles every bit pattern: denormals, infinities, NaN (made quiet, sign kept where the
 format has one) and, on the way down, overflow.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from onnxloom.errors import PassError
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.emit_llvm.types import F32, F64, I32, I64
-from onnxloom.lowering.small_floats import BF16, F16, SmallFloat
+from onnxloom.lowering.small_floats import BF16, F8E8M0FNU, F16, SmallFloat
 
 _HALF = ir.HalfType()
 _F32_INFINITY = 0x7F800000
@@ -28,6 +29,8 @@ def widen(b: ir.IRBuilder, bits: ir.Value, form: SmallFloat, target: CpuTarget) 
     wide = b.zext(bits, I32)
     if form is BF16:
         return b.bitcast(b.shl(wide, _i32(16)), F32)
+    if not form.signed:
+        return _widen_exponent(b, wide)
     magnitude = b.and_(wide, _i32(form.magnitude_mask))
     sign = b.shl(b.lshr(wide, _i32(form.width - 1)), _i32(31))
     shifted = b.shl(magnitude, _i32(23 - form.mantissa_bits))
@@ -40,10 +43,18 @@ def widen(b: ir.IRBuilder, bits: ir.Value, form: SmallFloat, target: CpuTarget) 
         is_nan = b.icmp_unsigned(">", magnitude, _i32(form.infinity))
         special = b.select(is_nan, quiet, special)
         result = b.select(b.icmp_unsigned(">=", magnitude, _i32(form.infinity)), special, result)
-    else:
+    elif form.has_nan:
         is_nan = b.icmp_unsigned("==", wide if form.unsigned_zero else magnitude, _i32(form.nan))
         result = b.select(is_nan, _i32(_F32_INFINITY | _F32_QUIET), result)
     return b.bitcast(b.or_(result, sign), F32)
+
+
+def _widen_exponent(b: ir.IRBuilder, wide: ir.Value) -> ir.Value:
+    """A power of two; the smallest one has no exponent in f32, and all ones are NaN."""
+    result = b.shl(wide, _i32(23))
+    result = b.select(b.icmp_unsigned("==", wide, _i32(0)), _i32(1 << 22), result)
+    result = b.select(b.icmp_unsigned("==", wide, _i32(0xFF)), _i32(_F32_INFINITY | _F32_QUIET), result)
+    return b.bitcast(result, F32)
 
 
 def widen_lanes(b: ir.IRBuilder, bits: ir.Value, form: SmallFloat, target: CpuTarget) -> ir.Value | None:
@@ -70,7 +81,13 @@ def narrow_lanes(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: Cpu
 
 
 def narrow(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: CpuTarget) -> ir.Value:
-    """The bits of the f32 `value` in the narrow format."""
+    """The bits of the f32 `value` in the narrow format.
+
+    Raises:
+        PassError: the format has more than one way to round; kernels write out the one they mean.
+    """
+    if form is F8E8M0FNU:
+        raise PassError("emit-llvm: arith.truncf to f8E8M0FNU has no form; kernels round to it themselves")
     narrow_type = ir.IntType(form.width)
     if form is F16 and target.has_f16_conversion:
         return b.bitcast(b.fptrunc(value, _HALF), narrow_type)
@@ -96,6 +113,8 @@ def narrow(b: ir.IRBuilder, value: ir.Value, form: SmallFloat, target: CpuTarget
     else:
         result = b.select(is_nan, _i32(form.nan), result)
     sign = b.shl(b.lshr(bits, _i32(31)), _i32(form.width - 1))
+    if not form.has_nan:
+        sign = b.xor(sign, b.select(is_nan, _i32(1 << (form.width - 1)), _i32(0)))
     if form.unsigned_zero:
         sign = b.select(b.icmp_unsigned("==", result, _i32(0)), _i32(0), sign)
     return b.trunc(b.or_(result, sign), narrow_type)

@@ -90,7 +90,7 @@ class FunctionEmitter:
         return self.builder.function.append_basic_block(name)
 
     def wide(self, value: SSAValue) -> ir.Value:
-        """A float operand in a type LLVM computes in: f16, bf16 and fp8 as f32."""
+        """A float operand in a type LLVM computes in: those of 16 bits and fewer as f32."""
         return self.widened(self._values[value], value.type)
 
     def widened(self, emitted: ir.Value, attribute: Attribute) -> ir.Value:

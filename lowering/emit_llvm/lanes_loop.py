@@ -24,7 +24,7 @@ from onnxloom.lowering.emit_llvm.lane_forms import BINARY, CASTS, EXTREMES, INT_
 from onnxloom.lowering.emit_llvm.lane_offsets import Offsets, combined
 from onnxloom.lowering.emit_llvm.metadata import mark_access
 from onnxloom.lowering.emit_llvm.splats import in_all_lanes
-from onnxloom.lowering.emit_llvm.types import F32, F64, I1, I64, is_bool, memory_type, value_type
+from onnxloom.lowering.emit_llvm.types import F32, F64, I64, memory_alignment, memory_type, value_type
 from onnxloom.lowering.emit_llvm.varying import varying_from, varying_values
 from onnxloom.lowering.small_floats import small_float
 
@@ -262,7 +262,8 @@ class _Lanes:
         if value is None:
             self._by_lane(op)
             return
-        self.f[op.res] = self.b.trunc(value, ir.VectorType(I1, self.count)) if is_bool(op.res) else value
+        goal = self.vector_type(op.res.type)
+        self.f[op.res] = value if value.type == goal else self.b.trunc(value, goal)
 
     def _load_known(
         self, op: memref.LoadOp, base: ir.Value | None, steps: tuple[int, ...]
@@ -287,7 +288,7 @@ class _Lanes:
 
     def _read(self, op: memref.LoadOp, base: ir.Value | None, first: int, count: int) -> ir.Value:
         pointer, element = self._pointer(op.memref, base, first, count)
-        loaded = self.b.load(pointer, align=_bytes(element))
+        loaded = self.b.load(pointer, align=memory_alignment(element))
         mark_access(loaded, self.f.groups(op.memref))
         return loaded
 
@@ -315,9 +316,9 @@ class _Lanes:
             return
         pointer, element = self._pointer(op.memref, base, steps[0], self.count)
         value = self.vector(op.value)
-        if is_bool(op.value):
+        if value.type.element != element:
             value = self.b.zext(value, ir.VectorType(element, self.count))
-        stored = self.b.store(value, pointer, align=_bytes(element))
+        stored = self.b.store(value, pointer, align=memory_alignment(element))
         mark_access(stored, self.f.groups(op.memref))
 
     # Control flow, the same for all lanes
@@ -377,12 +378,6 @@ class _Lanes:
             for end, values in arms:
                 phi.add_incoming(values[i], end)
             f[result] = phi
-
-
-def _bytes(element: ir.Type) -> int:
-    if element in (F32, F64):
-        return 4 if element == F32 else 8
-    return max(1, element.width // 8)
 
 
 _SPECIAL: dict[type[Operation], Callable[[_Lanes, Operation], None]] = {

@@ -4,9 +4,11 @@
 |---|---|---|
 | `index` | i64 | i64 |
 | `i1` | i1 | i8 (0 or 1) |
-| `iN` | iN | iN |
+| `iN` | iN | iN; i8 for fewer than 8 bits; i128, a complex number, is aligned to 8 bytes |
 | `f32`, `f64` | float, double | float, double |
-| `f16`, `bf16`, fp8 | iN (the bits) | iN |
+| `f16`, `bf16`, fp8, fp6, fp4 | iN (the bits) | iN; i8 for fewer than 8 bits |
+
+Of the byte of a value of fewer than 8 bits the low ones count; the others are written as zeros.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ I1 = ir.IntType(1)
 I8 = ir.IntType(8)
 I32 = ir.IntType(32)
 I64 = ir.IntType(64)
+I128 = ir.IntType(128)
 
 
 def int_width(attribute: Attribute) -> int | None:
@@ -58,4 +61,12 @@ def value_type(attribute: Attribute) -> ir.Type:
 
 def memory_type(element: Attribute) -> ir.Type:
     """The LLVM type of one element of a buffer."""
-    return I8 if int_width(element) == 1 else value_type(element)
+    form = value_type(element)
+    return I8 if isinstance(form, ir.IntType) and form.width < 8 else form
+
+
+def memory_alignment(element: ir.Type) -> int:
+    """The bytes an element in memory is aligned to."""
+    if element in (F32, F64):
+        return 4 if element == F32 else 8
+    return min(element.width // 8, 8)

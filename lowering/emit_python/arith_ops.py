@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from onnxloom.errors import PassError
 from onnxloom.lowering.constants import constant_bits, float_constant, int_constant
-from onnxloom.lowering.emit_python.types import int_width, numpy_name
+from onnxloom.lowering.emit_python.types import int_width, narrow_width, numpy_name
 from onnxloom.lowering.emit_python.writer import Handler, Writer, bare, convert
 from onnxloom.lowering.small_floats import small_float
 
@@ -95,6 +95,8 @@ def _int_binary(sign: str, of_bools: str | None = None) -> Handler:
 def unsigned(w: Writer, value: SSAValue) -> str:
     """An integer operand read as unsigned."""
     width = int_width(value.type)
+    if narrow_width(value.type) is not None:
+        return f"np.uint8(({bare(w[value])}) & {(1 << (width or 8)) - 1:#x})"
     return w[value] if width == 1 else f"np.uint{width}({bare(w[value])})"
 
 
@@ -211,7 +213,7 @@ def _truncate(w: Writer, op: Operation) -> None:
 def _bitcast(w: Writer, op: Operation) -> None:
     (operand,), result = op.operands, op.results[0]
     source, goal = numpy_name(operand.type), numpy_name(result.type)
-    if source == goal:
+    if source == goal and narrow_width(result.type) is None:
         w[result] = w[operand]
     elif "float" in source or "float" in goal:
         # Numba takes `.view` of an explicit conversion only.

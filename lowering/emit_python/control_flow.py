@@ -11,8 +11,8 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.dialects.loom.kernel import MicrokernelOp
 from onnxloom.dialects.loom.tasks import WorkerOp
 from onnxloom.errors import PassError
-from onnxloom.lowering.emit_python.types import numpy_name
-from onnxloom.lowering.emit_python.writer import Handler, Writer, bare
+from onnxloom.lowering.emit_python.types import narrow_width, numpy_name
+from onnxloom.lowering.emit_python.writer import Handler, Writer, bare, convert
 
 
 def _assign(w: Writer, names: Sequence[str], values: Sequence[str]) -> None:
@@ -82,12 +82,16 @@ def _while(w: Writer, op: Operation) -> None:
 def _load(w: Writer, op: Operation) -> None:
     op = cast(memref.LoadOp, op)
     # A variable, not an expression: a store may come before its use.
-    w.variable(op.res, f"{w[op.memref]}[{bare(w[_index(tuple(op.indices))])}]")
+    text = f"{w[op.memref]}[{bare(w[_index(tuple(op.indices))])}]"
+    w.variable(op.res, text if narrow_width(op.res.type) is None else convert(op.res.type, text))
 
 
 def _store(w: Writer, op: Operation) -> None:
     op = cast(memref.StoreOp, op)
-    w.line(f"{w[op.memref]}[{bare(w[_index(tuple(op.indices))])}] = {bare(w[op.value])}")
+    width, value = narrow_width(op.value.type), bare(w[op.value])
+    if width is not None:
+        value = f"({value}) & {(1 << width) - 1:#x}"
+    w.line(f"{w[op.memref]}[{bare(w[_index(tuple(op.indices))])}] = {value}")
 
 
 def _index(indices: tuple[SSAValue, ...]) -> SSAValue:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onnxloom.lowering.small_floats import BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F16, SmallFloat
+from onnxloom.lowering.small_floats import BF16, F8E8M0FNU, SMALL_FLOATS, SmallFloat
 
 
 def _widen(form: SmallFloat) -> str:
@@ -20,13 +20,23 @@ def _widen(form: SmallFloat) -> str:
             f"    scaled = np.uint32(shifted).view(np.float32) * np.float32(2.0 ** {127 - form.bias})\n"
             f"    return np.uint32(np.float32(scaled).view(np.uint32) | sign).view(np.float32)\n"
         )
+    elif form is F8E8M0FNU:
+        body = (
+            "    if bits == 0xFF:\n"
+            "        return np.uint32(0x7FC00000).view(np.float32)\n"
+            "    exponent = np.uint32(bits) << np.uint32(23)\n"
+            "    return np.uint32(exponent if bits != 0 else 1 << 22).view(np.float32)\n"
+        )
     else:
         tested = "bits" if form.unsigned_zero else "magnitude"
+        nan = (
+            f"    if {tested} == {form.nan:#x}:\n"
+            f"        return np.uint32(np.uint32(0x7FC00000) | sign).view(np.float32)\n"
+        )
         body = (
             f"    magnitude = np.uint32(bits & {form.magnitude_mask:#x})\n"
             f"    sign = np.uint32(np.uint32(bits >> {form.width - 1}) << np.uint32(31))\n"
-            f"    if {tested} == {form.nan:#x}:\n"
-            f"        return np.uint32(np.uint32(0x7FC00000) | sign).view(np.float32)\n"
+            f"{nan if form.has_nan else ''}"
             f"    shifted = np.uint32(magnitude << np.uint32({23 - form.mantissa_bits}))\n"
             f"    scaled = np.uint32(shifted).view(np.float32) * np.float32(2.0 ** {127 - form.bias})\n"
             f"    return np.uint32(np.float32(scaled).view(np.uint32) | sign).view(np.float32)\n"
@@ -35,7 +45,7 @@ def _widen(form: SmallFloat) -> str:
 
 
 def _narrow(form: SmallFloat) -> str:
-    unsigned = f"np.uint{form.width}"
+    unsigned = f"np.uint{max(form.width, 8)}"
     head = f"@njit\ndef f32_to_{form.name}(x):\n    bits = np.int64(np.float32(x).view(np.uint32))\n"
     if form is BF16:
         return (
@@ -49,6 +59,8 @@ def _narrow(form: SmallFloat) -> str:
     if form.has_infinity:
         payload = f"((magnitude >> {drop}) & {(1 << form.mantissa_bits) - 1:#x})"
         text += f"        return {unsigned}({payload} | {form.nan:#x} | sign)\n"
+    elif not form.has_nan:
+        text += f"        return {unsigned}(sign ^ {1 << (form.width - 1):#x})\n"
     elif form.unsigned_zero:
         text += f"        return {unsigned}({form.nan:#x})\n"
     else:
@@ -216,6 +228,7 @@ HELPERS: dict[str, str] = {
     "round_away": _ROUND,
     "power": _POWER,
 }
-for _form in (F16, BF16, F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ):
+for _form in SMALL_FLOATS:
     HELPERS[f"{_form.name}_to_f32"] = _widen(_form)
-    HELPERS[f"f32_to_{_form.name}"] = _narrow(_form)
+    if _form is not F8E8M0FNU:  # has more than one way to round, which kernels write out
+        HELPERS[f"f32_to_{_form.name}"] = _narrow(_form)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from onnxloom.errors import PassError
-from onnxloom.lowering.emit_python.types import numpy_name
+from onnxloom.lowering.emit_python.types import int_width, narrow_width, numpy_name
 from onnxloom.lowering.small_floats import small_float
 
 Handler = Callable[["Writer", Operation], None]
@@ -101,7 +101,7 @@ class Writer:
         return ()
 
     def wide(self, value: SSAValue) -> str:
-        """A float operand as f32 or f64: f16, bf16 and fp8 widened."""
+        """A float operand as f32 or f64: the formats of 16 bits and fewer widened."""
         form = small_float(value.type)
         return self[value] if form is None else self.helper(f"{form.name}_to_f32", self[value])
 
@@ -111,6 +111,8 @@ class Writer:
         if form is None:
             self.expression(value, text, atom=atom)
             return
+        if not form.signed:
+            raise PassError("emit-python: arith.truncf to f8E8M0FNU has no form; kernels round themselves")
         single = self.helper("round_to_odd", text) if double else text
         self.expression(value, self.helper(f"f32_to_{form.name}", single), atom=True)
 
@@ -134,5 +136,10 @@ def bare(text: str) -> str:
 
 
 def convert(attribute: Attribute, text: str) -> str:
-    """`text` converted to the numpy type of `attribute`."""
+    """`text` converted to the numpy type of `attribute`, with the bits of the type alone."""
+    width = narrow_width(attribute)
+    if width is not None and int_width(attribute) is not None:
+        return f"np.int8(np.int8(({bare(text)}) << {8 - width}) >> {8 - width})"
+    if width is not None:
+        return f"np.uint8(({bare(text)}) & {(1 << width) - 1:#x})"
     return f"{numpy_name(attribute)}({bare(text)})"

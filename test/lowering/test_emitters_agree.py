@@ -24,10 +24,13 @@ DTYPES: dict[str, Any] = {
     "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
     "f8E5M2": ml_dtypes.float8_e5m2, "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "i2": ml_dtypes.int2, "i4": ml_dtypes.int4,
 }  # fmt: skip
 INTS = ("i8", "i16", "i32", "i64")
 FLOATS = ("f32", "f64")
-SMALL = ("f16", "bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ")
+SMALL = ("f16", "bf16", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN")
 
 
 def _values(kind: str, count: int, seed: int) -> Array:
@@ -38,8 +41,8 @@ def _values(kind: str, count: int, seed: int) -> Array:
         return rng.integers(0, 2, count).astype(np.bool_)
     values = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype).copy()
     if kind.startswith("i"):
-        info = np.iinfo(dtype)
-        special = np.array([0, 1, -1, 2, -2, 7, info.min, info.max, info.min + 1], dtype)
+        lowest = -(2 ** (int(kind[1:]) - 1))
+        special = np.array([0, 1, -1, 2, -2, 7, lowest, -1 - lowest, lowest + 1]).astype(dtype)
     else:
         moderate = rng.normal(0.0, 3.0, count)
         values = np.where(rng.random(count) < 0.7, moderate.astype(dtype), values)
@@ -91,7 +94,7 @@ _FLOAT_PREDICATES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", INTS)
+@pytest.mark.parametrize("kind", ["i2", "i4", *INTS])
 def test_integer_ops(kind: str):
     width = int(kind[1:])
     shift = f"%w{{n}} = arith.constant {width - 1} : {kind} %s{{n}} = arith.andi %b, %w{{n}} : {kind}"
@@ -104,12 +107,12 @@ def test_integer_ops(kind: str):
     _elementwise([kind, kind], outputs)
 
 
-@pytest.mark.parametrize("kind", INTS)
+@pytest.mark.parametrize("kind", ["i2", "i4", *INTS])
 def test_integer_conversions(kind: str):
     width = int(kind[1:])
     outputs = [(f, f"{{r}} = arith.{op} %a : {kind} to {f}") for f in FLOATS for op in ("sitofp", "uitofp")]
     wider = [k for k in INTS if int(k[1:]) > width]
-    narrower = ["i1", *(k for k in INTS if int(k[1:]) < width)]
+    narrower = ["i1", *(k for k in ("i2", "i4", *INTS) if int(k[1:]) < width)]
     outputs += [(k, f"{{r}} = arith.{op} %a : {kind} to {k}") for k in wider for op in ("extsi", "extui")]
     outputs += [(k, f"{{r}} = arith.trunci %a : {kind} to {k}") for k in narrower]
     _elementwise([kind], outputs)
@@ -141,6 +144,20 @@ def test_float_ops(kind: str):
     outputs.append((kind, f"{{r}} = math.copysign %a, %b : {kind}"))
     outputs.append((kind, f"{{r}} = math.fma %a, %b, %b : {kind}"))
     _elementwise([kind, kind], outputs)
+
+
+def test_bits_of_narrow_types():
+    _elementwise(
+        ["f4E2M1FN", "i4", "f8E8M0FNU", "i8"],
+        [
+            ("i4", "{r} = arith.bitcast %a : f4E2M1FN to i4"),
+            ("f4E2M1FN", "{r} = arith.bitcast %b : i4 to f4E2M1FN"),
+            ("i8", "{r} = arith.bitcast %c : f8E8M0FNU to i8"),
+            ("f8E8M0FNU", "{r} = arith.bitcast %d : i8 to f8E8M0FNU"),
+            ("f32", "{r} = arith.extf %c : f8E8M0FNU to f32"),
+            ("f64", "{r} = arith.extf %c : f8E8M0FNU to f64"),
+        ],
+    )
 
 
 def test_bits_of_floats():

@@ -1,4 +1,4 @@
-"""f16, bf16 and fp8 conversions of compiled kernels against numpy and ml_dtypes."""
+"""Conversions of floats of 16 bits and fewer in compiled kernels against numpy and ml_dtypes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ FORMATS: dict[str, Any] = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16,
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
     "f8E5M2": ml_dtypes.float8_e5m2, "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn, "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
 }  # fmt: skip
+"""Those that numbers are rounded to in one way."""
+EXPONENT = {"f8E8M0FNU": ml_dtypes.float8_e8m0fnu}
 
 
 def _f32_samples() -> Array:
@@ -27,8 +31,8 @@ def _f32_samples() -> Array:
     bits = rng.integers(0, 1 << 32, 200_000, dtype=np.uint32)
     near: list[Array] = []
     for dtype in FORMATS.values():
-        width = np.dtype(dtype).itemsize * 8
-        values = np.arange(1 << (width - 1), dtype=f"u{width // 8}").view(dtype).astype(np.float32)
+        patterns = np.arange(1 << (ml_dtypes.finfo(dtype).bits - 1), dtype=f"u{np.dtype(dtype).itemsize}")
+        values = patterns.view(dtype).astype(np.float32)
         values = values[np.isfinite(values)]
         between = values[:-1] / 2 + values[1:] / 2
         near += [between, np.nextafter(between, np.inf), np.nextafter(between, -np.inf), values]
@@ -45,15 +49,18 @@ def _check(got: Array, want: Array, source: Array) -> None:
     assert not bad.size, f"{bad.size} differ; {source[bad[0]]!r} became {got[bad[0]]}, not {want[bad[0]]}"
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", [*FORMATS, *EXPONENT])
 def test_every_pattern_widens_exactly(kind: str):
-    dtype = np.dtype(FORMATS[kind])
+    """Of a format of fewer than 8 bits also those whose upper bits are not zero."""
+    dtype = np.dtype((FORMATS | EXPONENT)[kind])
     source = np.arange(1 << (8 * dtype.itemsize), dtype=np.uint32).astype(f"u{dtype.itemsize}").view(dtype)
     result = np.zeros(source.size, np.float32)
     kernel = elementwise_kernel("k", [kind], "f32", f"%r = arith.extf %a : {kind} to f32")
     library = compile_kernels([kernel])
     call(library.address("k"), source, result, source.size)
-    _check(result, source.astype(np.float32), source)
+    low_bits = (source.view(f"u{dtype.itemsize}") & ((1 << ml_dtypes.finfo(dtype).bits) - 1)).view(dtype)
+    with np.errstate(invalid="ignore"):
+        _check(result, low_bits.astype(np.float32), source)
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -131,7 +131,8 @@ def _aligned(value: SSAValue, trailing: int, builder: KernelBuilder) -> SSAValue
 
 
 def _number(value: SSAValue) -> np.ndarray[Any, Any] | None:
-    """The array of a constant of one element."""
+    """The array of a constant of one element, which an op can hold: no complex number."""
     if DYNAMIC_INDEX in shape_of(value) or int(np.prod(shape_of(value))) != 1:
         return None
-    return program_constant(value)
+    array = program_constant(value)
+    return None if array is None or array.dtype.kind == "c" else array

@@ -25,10 +25,10 @@ ROW_BLOCK = 1 << 15
 
 
 def word_type(tensor_type: Attribute) -> IntegerType:
-    """The integer type as wide as an element. Raises Declined for strings and wide types."""
+    """The integer type as wide as an element. Raises Declined for strings."""
     element = ranked(tensor_type, "an operand").element_type
     dtype = ELEMENT_TO_DTYPE.get(element)
-    if dtype is None or dtype.hasobject or dtype.itemsize not in (1, 2, 4, 8):
+    if dtype is None or dtype.hasobject or dtype.itemsize not in (1, 2, 4, 8, 16):
         raise Declined(f"kernels do not copy elements of type {element}")
     return IntegerType(8 * dtype.itemsize)
 

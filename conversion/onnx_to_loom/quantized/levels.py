@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
@@ -16,7 +17,7 @@ from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.semantics import scalar_semantics
-from onnxloom.dialects.onnx.semantics.quantization import quantized_level
+from onnxloom.dialects.onnx.semantics.quantization import gives_level, quantized_level
 from onnxloom.dialects.onnx.semantics.quantized_levels import from_level
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, as_integer
 from onnxloom.dialects.onnx.semantics.semantics import element_type
@@ -33,7 +34,7 @@ class Levels:
     def apply(self, s: Scalars, ops: Sequence[Operation], values: dict[SSAValue, Scalar]) -> None:
         """As `KernelBuilder.apply`. Raises Declined."""
         for op in ops:
-            if isinstance(op, onnx.QuantizeLinearOp) and scalar_semantics(op) is not None:
+            if isinstance(op, onnx.QuantizeLinearOp) and scalar_semantics(op) and gives_level(op):
                 operands = [values[v] if not is_none(v) else None for v in op.operands]
                 self.keep(s, op, quantized_level(s, op, [v for v in operands if v is not None]), values)
             elif isinstance(op, onnx.DequantizeLinearOp) and self._reads_level(op):
@@ -61,11 +62,11 @@ class Levels:
 
 
 def _is_level_reader(op: onnx.QuantizeLinearOp, reader: Operation) -> bool:
-    """Whether an op is a dequantization with one scale in f32 and the zero point of `op`."""
+    """Whether an op is a dequantization to f32 with one scale and the zero point of `op`."""
     if not isinstance(reader, onnx.DequantizeLinearOp) or scalar_semantics(reader) is None:
         return False
     scale = constant_value(reader.x_scale)
-    if scale is None or scale.dtype != np.float32 or reader.y.type != op.x.type:
+    if scale is None or scale.dtype != np.float32 or element_type(reader.y) != f32:
         return False
     mine, its = op.y_zero_point, reader.x_zero_point
     if mine is its or (is_none(mine) and is_none(its)):

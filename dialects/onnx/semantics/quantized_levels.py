@@ -31,10 +31,11 @@ def level_limits(s: Scalars, zero: Scalar | None, target: IntegerType) -> tuple[
 
 
 def to_level(s: Scalars, quotient: Scalar, limits: tuple[Scalar, Scalar]) -> Scalar:
-    """A quotient rounded half to even and saturated; NaN is the lowest level."""
+    """A quotient rounded half to even and saturated, in f32; NaN is the lowest level."""
+    low, high = (s.float_to(limit, quotient.type) for limit in limits)
     level = s.unary(xmath.RoundEvenOp, quotient)
-    level = s.select(s.cmp("gt", level, limits[0]), level, limits[0])
-    return s.select(s.cmp("lt", level, limits[1]), level, limits[1])
+    level = s.select(s.cmp("gt", level, low), level, low)
+    return s.float_to(s.select(s.cmp("lt", level, high), level, high), f32)
 
 
 def from_level(s: Scalars, level: Scalar, zero: Scalar | None, target: IntegerType) -> Scalar:

@@ -1,8 +1,8 @@
 """How is scalar arithmetic written down? `Scalars`: typed helpers that emit `arith` and `math` ops.
 
-Values have storage types: signless integers, `i1`, `f16`, `bf16`, `f32`, `f64`. Helpers pick the float
-or the integer op from the type; whether an integer is unsigned is an argument, as signless types do
-not say.
+Values have storage types: signless integers, `i1`, and floats of 4 to 64 bits. Helpers pick the float or the
+integer op from the type; whether an integer is unsigned is an argument, as signless types do not say.
+Complex numbers are only moved, as integers of their width.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
     FixedBitwidthType,
+    Float4E2M1FNType,
+    Float6E2M3FNType,
+    Float6E3M2FNType,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -32,11 +40,18 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from onnxloom.dialects.onnx.narrow import is_complex
 from onnxloom.dialects.onnx.semantics.quick_ops import INDEX, binary, constant
 
 Scalar: TypeAlias = SSAValue
-KERNEL_FLOATS = (Float16Type, BFloat16Type, Float32Type, Float64Type)
-KERNEL_INT_WIDTHS = (1, 8, 16, 32, 64)
+NARROW_FLOATS = (
+    Float16Type, BFloat16Type,
+    Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType, Float8E8M0FNUType,
+    Float6E2M3FNType, Float6E3M2FNType, Float4E2M1FNType,
+)  # fmt: skip
+"""Those that are computed with as `f32`."""
+KERNEL_FLOATS = (*NARROW_FLOATS, Float32Type, Float64Type)
+KERNEL_INT_WIDTHS = (1, 2, 4, 8, 16, 32, 64)
 
 _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
 _SIGNED_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
@@ -53,6 +68,8 @@ def has_kernel(element: Attribute) -> bool:
     integer = as_integer(element)
     if integer is not None:
         return integer.width.data in KERNEL_INT_WIDTHS
+    if is_complex(element):
+        return isinstance(element.element_type, (Float32Type, Float64Type))
     return isinstance(element, KERNEL_FLOATS)
 
 
@@ -67,12 +84,14 @@ def is_unsigned(element: Attribute) -> bool:
 def storage_type(element: Attribute) -> Attribute:
     """The type kernels store a tensor element as: integers lose their sign."""
     integer = as_integer(element)
+    if is_complex(element):
+        return IntegerType(2 * bit_width(element.element_type))
     return element if integer is None else IntegerType(integer.width.data)
 
 
 def compute_type(storage: Attribute) -> Attribute:
-    """The type arithmetic is done in: `f32` for the half-width floats."""
-    return f32 if isinstance(storage, (Float16Type, BFloat16Type)) else storage
+    """The type arithmetic is done in: `f32` for the narrow floats."""
+    return f32 if isinstance(storage, NARROW_FLOATS) else storage
 
 
 def is_float(type_: Attribute) -> bool:
@@ -282,8 +301,8 @@ class Scalars:
     # Conversion
 
     def widen(self, a: Scalar) -> Scalar:
-        """f16 and bf16 as f32, anything else unchanged."""
-        if isinstance(a.type, (Float16Type, BFloat16Type)):
+        """A narrow float as f32, anything else unchanged."""
+        if isinstance(a.type, NARROW_FLOATS):
             return self.emit(arith.ExtFOp(a, f32))
         return a
 
@@ -291,15 +310,17 @@ class Scalars:
         """A float as another float type, rounded once."""
         if a.type == target:
             return a
-        if isinstance(a.type, (Float16Type, BFloat16Type)):
+        if isinstance(target, Float8E8M0FNUType):
+            raise TypeError("there is more than one way to round to f8E8M0FNU")
+        if isinstance(a.type, NARROW_FLOATS):
             return self.float_to(self.widen(a), target)
         if isinstance(a.type, Float32Type) and isinstance(target, Float64Type):
             return self.emit(arith.ExtFOp(a, target))
-        if isinstance(a.type, Float64Type) and isinstance(target, (Float16Type, BFloat16Type)):
-            return self.emit(arith.TruncFOp(self._round_to_odd(a), target))
+        if isinstance(a.type, Float64Type) and isinstance(target, NARROW_FLOATS):
+            return self.emit(arith.TruncFOp(self.round_to_odd(a), target))
         return self.emit(arith.TruncFOp(a, target))
 
-    def _round_to_odd(self, a: Scalar) -> Scalar:
+    def round_to_odd(self, a: Scalar) -> Scalar:
         """f64 as f32, inexact results with an odd last bit: rounding that again rounds once."""
         narrow = self.emit(arith.TruncFOp(a, f32))
         back = self.emit(arith.ExtFOp(narrow, f64))
@@ -312,7 +333,7 @@ class Scalars:
         return self.emit(arith.BitcastOp(fixed, f32))
 
     def int_to_float(self, a: Scalar, target: Attribute, unsigned: bool) -> Scalar:
-        """An integer (or i1) as a float; by way of f32 for f16 and bf16."""
+        """An integer (or i1) as a float; by way of f32 for narrow floats."""
         wide = cast(AnyFloat, compute_type(target))
         # LLVM vectorises conversions from i32, not from i8 and i16.
         if bit_width(a.type) < 32:
@@ -334,6 +355,7 @@ class Scalars:
 
     def to_bool(self, a: Scalar) -> Scalar:
         """a != 0 as i1; NaN is true."""
+        a = self.widen(a)
         return a if a.type == i1 else self.cmp("ne", a, self.const(0, a.type))
 
 

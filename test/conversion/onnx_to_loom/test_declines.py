@@ -298,17 +298,12 @@ def test_bodies_that_cannot_be_applied_to_scalars(text: str, reason: str) -> Non
     assert refused_by(lambda: builder.apply(cast(Any, None), ops_of(text), {})) == reason
 
 
-COMPLEX = ["tensor<2xcomplex<f32>>"]
-
-
 def test_types_that_kernels_do_not_have() -> None:
     assert (
         refused_by(lambda: ranked(UnrankedTensorType(f32), "the data")) == "the rank of the data is not known"
     )
     strings: Attribute = TensorType(StringType(), [2])
     assert refused_by(lambda: buffer_element(strings)) == "kernels hold no elements of type !onnx.String"
-    complex_ = ranked(function_of(op_text("Identity", COMPLEX, "", COMPLEX)).body.block.args[0].type, "it")
-    assert refused_by(lambda: buffer_element(complex_)) == "kernels hold no elements of type complex<f32>"
 
 
 def test_loops_over_nothing_or_of_another_rank() -> None:

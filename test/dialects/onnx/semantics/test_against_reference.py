@@ -312,7 +312,5 @@ def test_f64_to_f16_rounds_once() -> None:
         np.testing.assert_array_equal(got, x.astype(np.float16))
 
 
-@pytest.mark.parametrize("name", ["String", "Complex"])
-def test_types_without_kernel_have_no_semantics(name: str) -> None:
-    array = np.array(["a"], object) if name == "String" else np.array([1j], np.complex64)
-    assert ours("Identity", [array], array.dtype) is None
+def test_strings_have_no_semantics() -> None:
+    assert ours("Identity", [np.array(["a"], object)], np.dtype(object)) is None
