@@ -96,6 +96,11 @@ class OrtMemoryInfo:
         self.device_mem_type = OrtDeviceMemoryType.DEFAULT
         self.device_vendor_id = 0
 
+    @staticmethod
+    def create_v2(name: str, *_: Any) -> OrtMemoryInfo:
+        """What is said besides the name has no effect."""
+        return OrtMemoryInfo(name)
+
 
 def check_cpu(device: str | OrtDevice) -> None:
     """Raises UnsupportedFeatureError for memory of other devices, InputError for what is no device."""

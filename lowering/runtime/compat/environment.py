@@ -85,10 +85,7 @@ def set_default_logger_callback(callback: Callable[..., Any] | None) -> None:
 
 
 def set_seed(seed: int) -> None:
-    """Seeds the draws of Random* ops without a seed of their own that run in Python."""
-    import numpy as np
-
-    np.random.seed(seed % (1 << 32))
+    """Without effect: Random ops without a seed of their own draw anew in every run."""
 
 
 def set_global_thread_pool_sizes(intra_op: int, inter_op: int) -> None:
