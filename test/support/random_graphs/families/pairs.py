@@ -143,7 +143,7 @@ def add_matmul_of_transposes(g: GraphBuilder) -> None:
             g.one("Mul", product, g.constant(np.array(0.5, np.float32)))
 
 
-UNLIKE = ("Constant", "If", "Loop", "Scan")
+UNLIKE = ("Constant", "If", "Loop", "Scan", "Optional")
 
 
 def _is_tensor(g: GraphBuilder) -> Callable[[str], bool]:
