@@ -8,6 +8,7 @@ program they let another process fill the same plan without the libraries that c
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -48,20 +49,31 @@ def signature(operand: Value | int, shape_only: bool = False) -> Any:
     if isinstance(operand, int):
         return operand
     if not operand.is_known or shape_only:
-        return operand.shape if operand.dtype is None else (operand.dtype.name, *operand.shape)
+        return operand.shape if operand.dtype is None else (type_name(operand.dtype), *operand.shape)
     if operand.constant >= 0:
         return ("c", operand.constant)
     if operand.part:
-        return ("p", operand.dtype.name if operand.dtype else "", *operand.part)
+        return ("p", type_name(operand.dtype) if operand.dtype else "", *operand.part)
     if is_array(operand.known):
-        return ("k", operand.dtype.name if operand.dtype else "", operand.shape, contents(operand.known))
+        return (
+            "k",
+            type_name(operand.dtype) if operand.dtype else "",
+            operand.shape,
+            contents(operand.known),
+        )
     return ("o", identity(operand.known))
+
+
+@cache
+def type_name(dtype: np.dtype[Any]) -> str:
+    """`dtype.name`, which numpy puts together each time."""
+    return dtype.name
 
 
 def identity(value: Any) -> Any:
     """What is equal for host objects of equal contents only. (`repr` cuts and rounds arrays.)"""
     if is_array(value):
-        return (value.dtype.name, value.shape, contents(value))
+        return (type_name(value.dtype), value.shape, contents(value))
     if isinstance(value, list | tuple):
         return ("list", *map(identity, cast("list[Any]", value)))
     if isinstance(value, dict):

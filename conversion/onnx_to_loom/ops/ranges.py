@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
@@ -47,28 +48,32 @@ def _compute_type(element: Attribute, stash: int) -> Attribute:
 
 
 def _count(builder: KernelBuilder, bounds: Sequence[SSAValue]) -> SSAValue:
-    """How many numbers there are; refuses a step of 0."""
+    """How many numbers there are; refuses bounds between which there is no end of them."""
     element = buffer_element(bounds[0].type)
     k = KernelBody("range_count", [element] * 3, [i64, i64], 0)
     s = k.scalars
     start, limit, step = (k.load(b, k.index(0)) for b in k.ins)
-    numbers = _float_count if is_float(element) else _integer_count
-    is_zero = s.cmp("eq", step, s.const(0, element))
-    k.store(s.maximum(numbers(s, start, limit, step), s.const(0, i64)), k.outs[0], k.index(0))
-    k.store(s.int_to_int(is_zero, i64, True), k.outs[1], k.index(0))
+    if is_float(element):
+        steps = _float_steps(s, start, limit, step)
+        is_finite = s.cmp("lt", s.abs(steps), s.const(math.inf, f64))
+        numbers = float_to_int(s, steps, i64, False)
+    else:
+        is_finite = s.cmp("ne", step, s.const(0, element))
+        numbers = _integer_steps(s, start, limit, step)
+    k.store(s.maximum(numbers, s.const(0, i64)), k.outs[0], k.index(0))
+    k.store(s.int_to_int(s.not_(is_finite), i64, True), k.outs[1], k.index(0))
     outs = [builder.empty(TensorType(i64, [1]), [builder.index(1)]) for _ in range(2)]
     number, status = builder.launch(k, bounds, outs, [])
-    builder.insert(loom.CheckOp(status, "the delta is 0"))
+    builder.insert(loom.CheckOp(status, "the delta is 0, or a bound is not finite"))
     return builder.read(number, 0)
 
 
-def _float_count(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scalar:
+def _float_steps(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scalar:
     span = s.float_to(s.sub(s.widen(limit), s.widen(start)), f64)
-    steps = s.divf(span, s.float_to(step, f64))
-    return float_to_int(s, s.unary(xmath.CeilOp, steps), i64, False)
+    return s.unary(xmath.CeilOp, s.divf(span, s.float_to(step, f64)))
 
 
-def _integer_count(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scalar:
+def _integer_steps(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scalar:
     start, limit, step = (s.int_to_int(v, i64, False) for v in (start, limit, step))
     zero, one = s.const(0, i64), s.const(1, i64)
     falls = s.cmp("lt", step, zero)
