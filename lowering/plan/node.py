@@ -122,6 +122,15 @@ class ValueEnd:
 
 
 @dataclass(frozen=True)
+class LateStep:
+    """A step that Python runs and that no plan depends on; its results go to `cells`."""
+
+    step: HostStep
+    args: tuple[Fetch, ...]
+    cells: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class StepEnd:
     """Python runs `step`; its results go to `cells`."""
 
@@ -159,6 +168,8 @@ class Node:
     """Whether several threads run some record together."""
     end: End
     state: State
+    late: tuple[LateStep, ...] = ()
+    """What Python runs once the records ran, before the end."""
     children: Recent[Node] = field(default_factory=lambda: Recent[Node]())
     checked: CheckedStretch | None = None
     """What is needed to check a run; None where kernels are not checked."""

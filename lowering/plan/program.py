@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -138,7 +139,7 @@ class HostStep:
     constants: tuple[tuple[str, int], ...] = ()
     """Names the nodes use for constants, with the constants' numbers."""
 
-    @property
+    @cached_property
     def title(self) -> str:
         """`Resize "up1"`: what messages call this step."""
         node = self.nodes[-1] if self.nodes else None

@@ -12,7 +12,17 @@ from onnxloom.errors import InputError, ModelError
 from onnxloom.lowering.plan.fold import fold_pack, placed, read_only
 from onnxloom.lowering.plan.index_ops import evaluate
 from onnxloom.lowering.plan.memo import signature
-from onnxloom.lowering.plan.node import End, Fetch, Frame, Node, ReturnEnd, State, StepEnd, ValueEnd
+from onnxloom.lowering.plan.node import (
+    End,
+    Fetch,
+    Frame,
+    LateStep,
+    Node,
+    ReturnEnd,
+    State,
+    StepEnd,
+    ValueEnd,
+)
 from onnxloom.lowering.plan.origins import origin_of
 from onnxloom.lowering.plan.program import (
     DYNAMIC,
@@ -33,7 +43,15 @@ from onnxloom.lowering.plan.program import (
     named,
 )
 from onnxloom.lowering.plan.stretch import Stretch
-from onnxloom.lowering.plan.values import Dims, NeedValue, Value, check_size, known_value, only_element
+from onnxloom.lowering.plan.values import (
+    Buffer,
+    Dims,
+    NeedValue,
+    Value,
+    check_size,
+    known_value,
+    only_element,
+)
 
 if TYPE_CHECKING:
     from onnxloom.lowering.plan.fill import Filler
@@ -63,6 +81,8 @@ class Walk:
         self.covered = state.covered
         self.expected = state.expected
         self.stretch = Stretch(state.cells)
+        self.late: list[tuple[HostStep, list[Value], tuple[int, ...]]] = []
+        """Steps with their arguments, and the cells of their results."""
 
     def node(self) -> Node:
         """Walks to the end of the stretch."""
@@ -174,7 +194,9 @@ class Walk:
                 self.bind(step.result, self._pack(step))
             case HostStep():
                 if not self._host(step):
-                    return True
+                    if not _is_unobserved(step):
+                        return True
+                    self._put_off(step)
             case IfStep():
                 condition = self.get(step.condition)
                 if isinstance(condition, Value):
@@ -269,6 +291,14 @@ class Walk:
             self.bind(slot, known_value(result))
         return True
 
+    def _put_off(self, step: HostStep) -> None:
+        """Has a step run behind the records of the stretch."""
+        args = [self._argument(slot, i in step.shape_only) for i, slot in enumerate(step.args)]
+        cells = tuple(self.stretch.new_cell() for _ in step.results)
+        self.late.append((step, args, cells))
+        for slot, cell in zip(step.results, cells, strict=True):
+            self.bind(slot, Value(None, (), buffer=Buffer(0, cell)))
+
     # Ends
 
     def _live(self) -> dict[Slot, Value | int]:
@@ -315,7 +345,8 @@ class Walk:
 
     def _build(self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]) -> Node:
         """The node of what was walked; `fetched` is what its end reads, `live` what its children may."""
-        kept = [v for v in (*fetched, *live.values()) if isinstance(v, Value)]
+        late = [arg for _, args, _ in self.late for arg in args]
+        kept = [v for v in (*fetched, *live.values(), *late) if isinstance(v, Value)]
         self.stretch.share(kept)
         self.stretch.escape(kept)
         table = self.stretch.table(self.filler.kernel_address, self.filler.share, self.filler.checked)
@@ -340,8 +371,14 @@ class Walk:
             checked=table.checked,
             shared=table.shared,
             end=made,
+            late=tuple(LateStep(step, tuple(map(fetch, args)), cells) for step, args, cells in self.late),
             state=State(frames, live, self.stretch.cells, self.covered, self.expected),
         )
+
+
+def _is_unobserved(step: HostStep) -> bool:
+    """Whether plans do not depend on what a step gives: nothing is asked about what is no tensor."""
+    return bool(step.dtypes) and not any(step.dtypes)
 
 
 def _part_of_constant(source: Value, offset: int, shape: Dims) -> tuple[int, ...]:

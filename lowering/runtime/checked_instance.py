@@ -36,6 +36,7 @@ class CheckedInstance(Instance):
         super().__init__(node, executor)
         self._records = checked.records
         self._end = node.end
+        self._late = node.late
         self._arena[:] = UNWRITTEN
         end = checked.fault_at + FAULT_BYTES
         self._fault = self._arena[checked.fault_at : end].data.cast("q")
@@ -102,7 +103,8 @@ class CheckedInstance(Instance):
         fetches = (
             end.results if isinstance(end, ReturnEnd) else end.args if not isinstance(end, ValueEnd) else ()
         )
-        for fetch in (end.fetch,) if isinstance(end, ValueEnd) else fetches:
+        late = [fetch for step in self._late for fetch in step.args]
+        for fetch in (*((end.fetch,) if isinstance(end, ValueEnd) else fetches), *late):
             _blame(undefined.in_cell(fetch))
         for word, _, _ in self._checks:
             _blame(undefined.in_arena(8 * word, 8))

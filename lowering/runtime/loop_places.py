@@ -77,7 +77,7 @@ class BodyLayout:
 def is_movable(node: Node, args: Sequence[Any], layout: BodyLayout) -> bool:
     """Whether iterations that begin with arguments like `args` can run on one table."""
     # Checked stretches are looked at after each record, in Python.
-    if node.checked is not None or not isinstance(node.end, ReturnEnd):
+    if node.checked is not None or node.late or not isinstance(node.end, ReturnEnd):
         return False
     if not all(type(a) is int or _is_plain(a) for a in args):
         return False

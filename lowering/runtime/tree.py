@@ -7,7 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -134,12 +134,17 @@ class PlanTree:
         while True:
             for cell, shape, dtype, nbytes in node.allocate:
                 cells[cell] = np.empty(shape, dtype) if nbytes < LARGE else fresh_array(shape, dtype, nbytes)
-            instance = take(node, together if node.shared else alone)
-            instance.run(cells)
-            failure = instance.failure() if node.checks else None
-            give_back(node, instance, self.engine.arenas)
-            if failure is not None:
-                raise InputError(failure)
+            if node.launches:
+                instance = take(node, together if node.shared else alone)
+                instance.run(cells)
+                failure = instance.failure() if node.checks else None
+                give_back(node, instance, self.engine.arenas)
+                if failure is not None:
+                    raise InputError(failure)
+            for late in node.late:
+                self.engine.on_host(late.step.title, late.step.reason)
+                found = self.engine.host.run(late.step, [fetch(cells) for fetch in late.args])
+                cells.update(zip(late.cells, found, strict=True))
             end = node.end
             if node.whole is not None:
                 return [cells[cell] for cell in node.whole]
@@ -198,7 +203,7 @@ class PlanTree:
             found = fetch(cells)
             shared = fetch.cell < inputs or fetch.cell in given or found is not cells[fetch.cell]
             given.add(fetch.cell)
-            copied = shared or not is_array(found)
+            copied = shared or not (is_array(found) or _is_list_of_maps(found))
             all_whole = all_whole and not copied
             results.append(_owned(found) if copied else found)
         if all_whole:
@@ -206,10 +211,15 @@ class PlanTree:
         return results
 
 
+def _is_list_of_maps(value: Any) -> bool:
+    """Whether a value, and any other of its type, holds no memory that could be shared."""
+    return type(value) is list and {type(v) for v in cast("list[Any]", value)} == {dict}
+
+
 def _owned(value: Any) -> Any:
     """A copy that shares no memory; sequences are copied with their elements."""
     if is_array(value):
         return np.array(value, order="C")
     if isinstance(value, list | tuple):
-        return [_owned(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return [v if isinstance(v, dict) else _owned(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
     return value

@@ -44,6 +44,8 @@ def plan_lines(inspected: Inspected, machine: Machine) -> Iterator[str]:
         ]
         if rows:
             yield from aligned([_HEAD, *rows], _LEFT, indent + "  ")
+        for late in node.late:
+            yield f"{indent}  then in Python: {late.step.title}"
         yield f"{indent}  then {_end(node.end)}"
 
 

@@ -7,14 +7,14 @@ op's name. Nodes are of the newest opset: the reference implementation ignores v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from onnxloom.lowering.plan.program import HostNode
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, is_plain, replacement
 from onnxloom.transforms.custom_ops import custom_op
 
-__all__ = ["Values", "can_evaluate", "evaluate", "is_plain", "prepare"]
+__all__ = ["Values", "can_evaluate", "evaluate", "is_plain", "plain_function", "prepare"]
 
 Values: TypeAlias = dict[str, Any]
 """Name -> array or host object; the name "" is an omitted optional value, None."""
@@ -46,6 +46,19 @@ def prepare(node: HostNode) -> Callable[[Values], None]:
                 values[name] = result
 
     return run
+
+
+def plain_function(node: HostNode) -> Callable[[Sequence[Any]], Sequence[Any]] | None:
+    """Outputs for inputs in the node's order, where that is all there is to a node: its op is plain."""
+    if not is_plain(node.domain, node.op) or custom_op(node.domain, node.op) is not None:
+        return None
+    import onnx
+
+    function = replacement(node.domain, node.op)
+    if function is None:
+        return None
+    attributes = Attributes.of(onnx.NodeProto.FromString(node.proto))
+    return lambda inputs: function(attributes, *inputs)
 
 
 def evaluate(node: Any, inputs: list[Any]) -> list[Any]:
