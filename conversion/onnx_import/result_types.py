@@ -63,13 +63,23 @@ LIKE_INPUT: Final[Mapping[tuple[str, str], int]] = {
     ("com.microsoft", "GatherBlockQuantized"): 2,
     ("com.microsoft", "MatMulIntegerToFloat"): 2,
     ("com.microsoft", "QAttention"): 3,
+    ("com.microsoft", "QEmbedLayerNormalization"): 8,
     ("com.microsoft", "QGemm"): 8,
+    ("com.microsoft", "QLinearConcat"): 1,
+    ("com.microsoft", "QLinearConv"): 7,
+    ("com.microsoft", "QLinearWhere"): 1,
     ("com.microsoft", "QuantizeLinear"): 2,
+    ("com.microsoft", "WordConvEmbedding"): 1,
 }
 """Foreign ops of onnxruntime's own files whose results are not like their first input."""
 
 OWN_ELEMENT: Final[Mapping[tuple[str, str, int], str]] = {
+    ("com.microsoft", "DynamicTimeWarping", 0): "int32",
     ("com.microsoft", "EmbedLayerNormalization", 1): "int32",
+    ("com.microsoft", "MatMulInteger16", 0): "int32",
+    ("com.microsoft", "QEmbedLayerNormalization", 1): "int32",
+    ("com.microsoft", "Unique", 1): "int64",
+    ("com.microsoft", "Unique", 2): "int64",
 }
 """Results of foreign ops (by number) that have an element type whatever the inputs have."""
 

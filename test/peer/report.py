@@ -1,6 +1,6 @@
 """Compares ops with onnxruntime over random attributes and shapes, and prints what came of it.
 
-    python test/peer/report.py [--only NAMEPART] [--count 200] [--seed 0] [--jobs 2] [--why] [--ways O0,O3,host]
+    python test/peer/report.py [--only NAMEPART] [--count 200] [--seed 0] [--jobs 2] [--why] [--ways O3,host]
 
 Case number i of an op is that of seed SEED + i. The exit code is 1 where anything does not agree.
 """

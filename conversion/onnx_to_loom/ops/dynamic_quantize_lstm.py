@@ -112,7 +112,8 @@ def lower_dynamic_quantize_lstm(op: Operation, inputs: Inputs, builder: KernelBu
         scales=Scales(x_scale, w_scale, r_scale, by_column=rank_of(w_scale) == 2),
         words=words,
     )
-    return [x if value is None else value for value in build_recurrence(builder, recurrence)]
+    results = [x if value is None else value for value in build_recurrence(builder, recurrence)]
+    return results[: len(op.results)]
 
 
 def _quantized(builder: KernelBuilder, x: SSAValue) -> tuple[SSAValue, SSAValue]:

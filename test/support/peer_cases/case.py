@@ -30,6 +30,8 @@ class Case:
     """Whether the leading dims of inputs have names instead of sizes."""
     static: Sequence[int] = ()
     """Inputs whose dims are said in any case."""
+    lengths: Sequence[int] = ()
+    """Lists whose dim may have a name."""
     meant: Callable[[int, Array], Array] | None = None
     """Result number and array -> the part of it that means anything; None: all."""
     domain: str = ""
@@ -81,10 +83,10 @@ class Case:
         return [helper.make_opsetid("", 22), helper.make_opsetid(self.domain, version)]
 
     def _dims(self, index: int, x: Array) -> list[int | str]:
-        if not self.is_dynamic or index in self.static or x.ndim < 2:
+        if not self.is_dynamic or index in self.static or x.ndim < 2 and index not in self.lengths:
             return list(x.shape)
         # Dims of one size have one name: a loader may take them for equal.
-        return [f"n{size}" if axis < x.ndim - 1 else size for axis, size in enumerate(x.shape)]
+        return [f"n{size}" if axis < x.ndim - 1 or x.ndim == 1 else size for axis, size in enumerate(x.shape)]
 
 
 def _said(x: Array | TensorProto | None, is_constant: bool) -> str:

@@ -15,12 +15,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
+from onnxloom.dialects import onnx as onnx_dialect
 from onnxloom.dialects.onnx.text import make_context
 from onnxloom.errors import UnsupportedOpError
 from onnxloom.lowering.compile import CompileOptions, compile_module
 from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.lowering.optimize import optimize_module
+from onnxloom.lowering.runtime.host_ops import can_evaluate
 from peer_cases.case import Array, Case
 from peer_cases.registry import Limit, PeerOp
 
@@ -99,6 +101,7 @@ def _lowered(attempt: _Attempt, ways: Sequence[str], found: Tally) -> bool:
             optimize_module(module, make_context(), CompileOptions(opt_level=level, strict=True))
             if way == "host":
                 attempt.host = module
+                _refuse_unknown(module)
                 continue
             conversion.apply(make_context(), module)
             attempt.modules[way] = module
@@ -110,6 +113,15 @@ def _lowered(attempt: _Attempt, ways: Sequence[str], found: Tally) -> bool:
         found.mismatches.append(f"{_title(attempt, 'lowering')}: {type(error).__name__}: {_line(error)}")
         return False
     return True
+
+
+def _refuse_unknown(module: ModuleOp) -> None:
+    """Raises UnsupportedOpError for an op of another domain that nothing on the host evaluates."""
+    for op in module.walk():
+        if isinstance(op, onnx_dialect.CustomOp) and not can_evaluate(
+            op.domain_name.data, op.function_name.data
+        ):
+            raise UnsupportedOpError(f"{op.function_name.data} has no host implementation")
 
 
 def _compared(op: PeerOp, attempt: _Attempt, found: Tally) -> None:

@@ -70,7 +70,7 @@ class Draw:
     def whole(self, dtype: Any, *shape: int) -> Array:
         """Whole numbers of all of a type's range."""
         limits = np.iinfo(dtype)
-        return self.rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+        return self.rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
     def below(self, end: int, *shape: int, dtype: Any = np.int64, low: int = 0) -> Array:
         """Whole numbers from `low` to below `end`."""

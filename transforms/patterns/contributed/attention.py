@@ -14,6 +14,7 @@ from onnxloom.transforms.patterns.contributed.attention_masks import (
     added,
     element_code,
     join_bias,
+    key_numbers,
     padding_mask,
 )
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
@@ -34,9 +35,11 @@ class ContributedAttentionPattern(ContributedOpPattern):
         "past_present_share_buffer": 0,
     }
     min_opset = 23
+    float_operand: ClassVar[str] = "input"
+    """An operand of the element type that is computed in."""
 
     def replacement(self, inputs: Inputs, match: Match) -> tuple[Tensor | None, ...] | Miss:
-        width = match.graph.dim(match["weights"], -1)
+        width = match.graph.dim(match[self.operands[1]], -1)
         sizes = match.attribute("qkv_hidden_sizes")
         if match.attribute("do_rotary") or match.attribute("past_present_share_buffer"):
             return no_match(match.anchor, "it rotates, or shares a buffer for past and present")
@@ -45,9 +48,13 @@ class ContributedAttentionPattern(ContributedOpPattern):
         if sizes is None:
             assert width is not None and width.constant is not None
             sizes = (width.constant // 3,) * 3
-        projected = op.MatMul(inputs.input, inputs.weights)
-        if inputs.bias is not None:
-            projected = projected + inputs.bias
+        if (
+            len(set(sizes)) > 1
+            and len(match.anchor.results) > 1
+            and match.graph.is_used(match.anchor.results[1])
+        ):
+            return no_match(match.anchor, "keys and values of different sizes have no common cache")
+        projected = self._projected(inputs, match)
         parts = op.Split(projected, list(sizes), axis=-1).results(3)
         past_key = past_value = None
         if inputs.past is not None:
@@ -72,16 +79,21 @@ class ContributedAttentionPattern(ContributedOpPattern):
         present = op.Concat(op.Unsqueeze(present_key, [0]), op.Unsqueeze(present_value, [0]), axis=0)
         return (y, present)
 
+    def _projected(self, inputs: Inputs, match: Match) -> Tensor:
+        """Queries, keys and values beside each other."""
+        projected = op.MatMul(inputs.input, inputs.weights)
+        return projected if inputs.bias is None else projected + inputs.bias
+
     def _mask(self, inputs: Inputs, match: Match) -> Tensor | Miss | None:
         """What is added to the scores."""
         added_mask = None
         if inputs.mask_index is not None:
-            length = op.Squeeze(op.Shape(inputs.input, start=1, end=2), [0])
-            keys = op.Cast(op.Range(0, length, 1), to=element_code(match, "mask_index"))
-            if inputs.past is not None and match.graph.rank(match["mask_index"]) == 1:
-                return no_match(match.anchor, "it has lengths of rows besides past keys")
+            code = element_code(match, "mask_index")
+            past = None if inputs.past is None else op.Squeeze(op.Slice(inputs.past, [0], [1], [0]), [0])
+            keys = key_numbers(match, inputs.input, past, code)
             counts = padding_mask(match, "mask_index", inputs.mask_index, "input", keys)
             if isinstance(counts, Miss):
                 return counts
-            added_mask = added(match, counts, "input", match.attribute("mask_filter_value"))
-        return join_bias(added_mask, inputs.attention_bias)
+            added_mask = added(match, counts, self.float_operand, match.attribute("mask_filter_value"))
+        has_bias = "attention_bias" in self.operands
+        return join_bias(added_mask, inputs.attention_bias if has_bias else None)

@@ -35,6 +35,9 @@ class ContributedOpPattern(PatternOptimization, abstract=True):
     operands: ClassVar[tuple[str, ...]]
     """Names of all operands, in order."""
 
+    is_variadic: ClassVar[bool] = False
+    """Whether the last operand stands for any number of them."""
+
     attributes: ClassVar[Mapping[str, Any]] = {}
     """The op's attributes and what holds where one is absent; None for no default."""
 
@@ -53,7 +56,7 @@ class ContributedOpPattern(PatternOptimization, abstract=True):
             return no_match(op, f"it is not {DOMAIN}:{self.op_type}")
         if custom_op(DOMAIN, self.op_type) is not None:
             return no_match(op, RUN_BY_CALLER)
-        if len(op.operands) > len(self.operands):
+        if len(op.operands) > len(self.operands) and not self.is_variadic:
             return no_match(op, f"it has {len(op.operands)} operands; expected at most {len(self.operands)}")
         used = [index for index, value in enumerate(op.results) if graph.is_used(value)]
         match = self._match(graph, op, [op.results[index] for index in used])
@@ -78,6 +81,8 @@ class ContributedOpPattern(PatternOptimization, abstract=True):
         values: dict[str, SSAValue | tuple[SSAValue, ...] | None] = dict.fromkeys(self.operands)
         for name, value in zip(self.operands, op.operands, strict=False):
             values[name] = None if is_none(value) else value
+        if self.is_variadic:
+            values[self.operands[-1]] = tuple(op.operands[len(self.operands) - 1 :])
         given = {name: attribute_value(op.attributes.get(name)) for name in self.attributes}
         attributes = {
             name: default if given[name] is None else given[name] for name, default in self.attributes.items()

@@ -27,7 +27,7 @@ class ContributedEmbedLayerNormalizationPattern(ContributedOpPattern):
         "mask",
         "position_ids",
     )
-    attributes: ClassVar[Mapping[str, Any]] = {"epsilon": 1e-12, "mask_index_type": 1}
+    attributes: ClassVar[Mapping[str, Any]] = {"epsilon": 1e-12}
     min_opset = 18
 
     def replacement(self, inputs: Inputs, match: Match) -> tuple[Tensor | None, ...]:
@@ -37,7 +37,7 @@ class ContributedEmbedLayerNormalizationPattern(ContributedOpPattern):
         normal = op.LayerNormalization(
             total, inputs.gamma, inputs.beta, axis=-1, epsilon=match.attribute("epsilon")
         )
-        return (normal, self._mask_index(inputs, match), total)
+        return (normal, mask_index(inputs), total)
 
     def _positions(self, inputs: Inputs) -> Tensor:
         """The embedding of each position: of those given, else of 0, 1, ..."""
@@ -46,10 +46,10 @@ class ContributedEmbedLayerNormalizationPattern(ContributedOpPattern):
         length = op.Shape(inputs.input_ids, start=1, end=2)
         return op.Slice(inputs.position_embedding, [0], length, [0])
 
-    def _mask_index(self, inputs: Inputs, match: Match) -> Tensor | None:
-        if match.attribute("mask_index_type") != 1:
-            return None
-        if inputs.mask is not None:
-            return op.ReduceSum(inputs.mask, [1], keepdims=0)
-        batch = op.Shape(inputs.input_ids, start=0, end=1)
-        return op.Expand(np.zeros(1, np.int32), batch)
+
+def mask_index(inputs: Inputs) -> Tensor:
+    """How many tokens of each row count; 0 without a mask."""
+    if inputs.mask is not None:
+        return op.ReduceSum(inputs.mask, [1], keepdims=0)
+    batch = op.Shape(inputs.input_ids, start=0, end=1)
+    return op.Expand(np.zeros(1, np.int32), batch)

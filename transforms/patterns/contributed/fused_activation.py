@@ -16,7 +16,17 @@ _FUNCTIONS: Final[dict[str, Callable[[Tensor, Sequence[float]], Tensor]]] = {
     "HardSigmoid": lambda x, p: op.HardSigmoid(x, alpha=p[0], beta=p[1]) if len(p) > 1 else op.HardSigmoid(x),
     "HardSwish": lambda x, _: op.HardSwish(x),
     "Clip": lambda x, p: op.Clip(x, p[0], p[1]),
+    "Elu": lambda x, p: op.Elu(x, alpha=p[0] if p else 1.0),
+    "Selu": lambda x, p: op.Selu(x, alpha=p[0], gamma=p[1]) if len(p) > 1 else op.Selu(x),
+    "Softplus": lambda x, _: op.Softplus(x),
+    "Softsign": lambda x, _: op.Softsign(x),
+    "ThresholdedRelu": lambda x, p: op.ThresholdedRelu(x, alpha=p[0] if p else 1.0),
+    "ParametricSoftplus": lambda x, p: op.Softplus(x * p[1]) * p[0],
+    "ScaledTanh": lambda x, p: op.Tanh(x * p[1]) * p[0],
 }
+
+_NEEDS_TWO: Final = ("Clip", "ParametricSoftplus", "ScaledTanh")
+"""Activations without defaults."""
 
 
 def activated(match: Match, x: Tensor, name: str | None, numbers: Sequence[float]) -> Tensor | Miss:
@@ -24,6 +34,6 @@ def activated(match: Match, x: Tensor, name: str | None, numbers: Sequence[float
     if not name:
         return x
     function = _FUNCTIONS.get(name)
-    if function is None or (name == "Clip" and len(numbers) < 2):
+    if function is None or (name in _NEEDS_TWO and len(numbers) < 2):
         return no_match(match.anchor, f"the fused activation {name!r} is not known")
     return function(x, numbers)

@@ -28,6 +28,6 @@ class ContributedFusedGemmPattern(ContributedOpPattern):
     def replacement(self, inputs: Inputs, match: Match) -> Tensor | Miss:
         attributes = {name: match.attribute(name) for name in ("alpha", "beta", "transA", "transB")}
         y = op.Gemm(inputs.A, inputs.B, inputs.C, **attributes)
-        given = [match.attribute(f"activation_{name}") for name in ("alpha", "beta")]
+        given = [match.attribute(f"activation_{name}") for name in ("alpha", "beta", "gamma")]
         numbers = [number for number in given if number is not None]
         return activated(match, y, match.attribute("activation"), numbers)

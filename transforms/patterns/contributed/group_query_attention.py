@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor, op
@@ -46,13 +48,15 @@ class ContributedGroupQueryAttentionPattern(ContributedOpPattern):
         "smooth_softmax": 0,
         "softcap": 0.0,
         "qk_output": 0,
+        "causal": 1,
+        "sliding_window_cache": 0,
         "kv_cache_bit_width": 0,
     }
     min_opset = 24
 
     def replacement(self, inputs: Inputs, match: Match) -> tuple[Tensor | None, ...] | Miss:
-        if inputs.head_sink is not None or match.attribute("smooth_softmax") == 1:
-            return no_match(match.anchor, "its softmax has a further term")
+        if match.attribute("causal") != 1 or match.attribute("sliding_window_cache"):
+            return no_match(match.anchor, "it is not causal, or its cache is a window")
         if inputs.k_scale is not None or inputs.v_scale is not None or match.attribute("kv_cache_bit_width"):
             return no_match(match.anchor, "its cache is quantized")
         if match.attribute("do_rotary") and (inputs.cos_cache is None or inputs.sin_cache is None):
@@ -84,11 +88,14 @@ class ContributedGroupQueryAttentionPattern(ContributedOpPattern):
             _written(past, _by_head(x, shared), starts, size)
             for past, x in ((inputs.past_key, key), (inputs.past_value, value))
         )
+        keys, values, mask = present_key, present_value, self._mask(inputs, match, positions, present_key)
+        if inputs.head_sink is not None or match.attribute("smooth_softmax") == 1:
+            keys, values, mask = self._with_sink(inputs, match, keys, values, mask)
         y = op.Attention(
             _by_head(query, heads),
-            present_key,
-            present_value,
-            self._mask(inputs, match, positions, present_key),
+            keys,
+            values,
+            mask,
             scale=match.attribute("scale"),
             softcap=match.attribute("softcap"),
         )
@@ -118,7 +125,24 @@ class ContributedGroupQueryAttentionPattern(ContributedOpPattern):
         if inputs.attention_bias is None:
             return seen
         # A bias that is shorter than the cache says nothing about keys that are not seen.
-        return op.Where(seen, inputs.attention_bias, float("-inf"))
+        missing = op.Shape(keys, start=2, end=3) - op.Shape(inputs.attention_bias, start=3, end=4)
+        longer = op.Pad(inputs.attention_bias, op.Concat([0] * 7, op.Max(missing, 0), axis=0))
+        return op.Where(seen, longer, float("-inf"))
+
+    def _with_sink(
+        self, inputs: Inputs, match: Match, keys: Tensor, values: Tensor, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """A further key of zeros, which adds the exponential of the sink, or of 0, to the softmax's sum."""
+        if inputs.attention_bias is None:
+            dtype = match.graph.dtype(match["query"])
+            mask = op.Where(mask, np.zeros((), dtype), np.full((), -np.inf, dtype))
+        ends = [0, 0, 0, 0, 0, 0, 1, 0]
+        longer = op.Pad(mask, [0, 0, 0, 0, 0, 0, 0, 1])
+        if inputs.head_sink is not None:
+            places = op.Range(0, op.Squeeze(op.Shape(longer, start=3, end=4), [0]), 1)
+            is_last = op.Equal(places, op.Shape(mask, start=3, end=4))
+            longer = op.Where(is_last, op.Unsqueeze(inputs.head_sink, [0, 2, 3]), longer)
+        return op.Pad(keys, ends), op.Pad(values, ends), longer
 
 
 def _by_head(x: Tensor, heads: int) -> Tensor:

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.contributed.attention_masks import (
+    INT64,
     added,
     element_code,
     join_bias,
+    key_numbers,
     padding_mask,
 )
 from onnxloom.transforms.patterns.contributed.contributed_op import ContributedOpPattern
@@ -44,13 +46,18 @@ class ContributedMultiHeadAttentionPattern(ContributedOpPattern):
     def replacement(self, inputs: Inputs, match: Match) -> tuple[Tensor | None, ...] | Miss:
         if inputs.cache_indirection is not None or inputs.past_sequence_length is not None:
             return no_match(match.anchor, "it shares a buffer for past and present, or searches by beams")
-        parts = self._parts(inputs, match)
+        ranks = [match.graph.rank(match[n]) if match.has(n) else None for n in ("query", "key", "value")]
+        parts = self._parts(inputs, match, ranks)
         if isinstance(parts, Miss):
             return parts
         query, key, value = parts
         mask = self._mask(inputs, match, key)
         if isinstance(mask, Miss):
             return mask
+        is_causal = bool(match.attribute("unidirectional"))
+        if is_causal and not self._is_square(match, ranks):
+            is_causal = False
+            mask = _triangle(match, query, key, inputs.past_key, mask)
         heads = match.attribute("num_heads")
         attention = op.Attention(
             query,
@@ -59,22 +66,29 @@ class ContributedMultiHeadAttentionPattern(ContributedOpPattern):
             mask,
             inputs.past_key,
             inputs.past_value,
-            is_causal=int(bool(match.attribute("unidirectional"))),
+            is_causal=int(is_causal),
             q_num_heads=heads,
             kv_num_heads=heads,
             scale=match.attribute("scale"),
         )
         return attention.results(3)
 
-    def _parts(self, inputs: Inputs, match: Match) -> tuple[Tensor, Tensor, Tensor] | Miss:
+    def _is_square(self, match: Match, ranks: list[int | None]) -> bool:
+        """Whether there are as many keys as queries, but for those of the past."""
+        if ranks[0] == 5:
+            return True
+        return match.graph.same_dim(match["query"], 1, match["key"], 2 if ranks[1] == 4 else 1)
+
+    def _parts(
+        self, inputs: Inputs, match: Match, ranks: list[int | None]
+    ) -> tuple[Tensor, Tensor, Tensor] | Miss:
         """Queries, keys and values as `[batch, length, heads * size]`, with their bias."""
-        ranks = [match.graph.rank(match[n]) if match.has(n) else None for n in ("query", "key", "value")]
         query, key, value = inputs.query, inputs.key, inputs.value
         if ranks == [5, None, None]:
             query, key, value = _unpacked(query, 3)
         elif ranks == [3, 5, None]:
             key, value = _unpacked(key, 2)
-        elif ranks == [3, 4, 4] and inputs.bias is None:
+        elif ranks == [3, 4, 4]:
             key, value = (op.Reshape(op.Transpose(x, perm=[0, 2, 1, 3]), _ROWS) for x in (key, value))
         elif ranks != [3, 3, 3]:
             return no_match(
@@ -86,6 +100,9 @@ class ContributedMultiHeadAttentionPattern(ContributedOpPattern):
         if isinstance(sizes, Miss):
             return sizes
         biases = op.Split(inputs.bias, sizes, axis=0).results(3)
+        if ranks == [3, 4, 4]:
+            # Keys and values that come by heads have theirs already.
+            return query + biases[0], key, value
         return query + biases[0], key + biases[1], value + biases[2]
 
     def _sizes(self, match: Match, ranks: list[int | None]) -> list[int] | Miss:
@@ -108,15 +125,25 @@ class ContributedMultiHeadAttentionPattern(ContributedOpPattern):
         """What is added to the scores."""
         added_mask = None
         if inputs.key_padding_mask is not None:
-            if inputs.past_key is not None and match.graph.rank(match["key_padding_mask"]) == 1:
-                return no_match(match.anchor, "it has lengths of rows besides past keys")
-            length = op.Squeeze(op.Shape(key, start=1, end=2), [0])
-            keys = op.Cast(op.Range(0, length, 1), to=element_code(match, "key_padding_mask"))
+            code = element_code(match, "key_padding_mask")
+            keys = key_numbers(match, key, inputs.past_key, code)
             counts = padding_mask(match, "key_padding_mask", inputs.key_padding_mask, "query", keys)
             if isinstance(counts, Miss):
                 return counts
             added_mask = added(match, counts, "query", match.attribute("mask_filter_value"))
         return join_bias(added_mask, inputs.attention_bias)
+
+
+def _triangle(match: Match, query: Tensor, key: Tensor, past: Tensor | None, mask: Tensor | None) -> Tensor:
+    """The mask where a query sees the keys up to its own; the last one sees all, however many there are."""
+    length = op.Shape(query, start=1, end=2)
+    rows = op.Unsqueeze(op.Range(0, op.Squeeze(length, [0]), 1), [1])
+    last_seen = rows if past is None else rows + op.Shape(past, start=2, end=3)
+    keys = key_numbers(match, key, past, INT64)
+    seen = op.Or(op.LessOrEqual(keys, last_seen), op.Equal(rows, length - 1))
+    if mask is None:
+        return op.Unsqueeze(seen, [0, 1])
+    return op.Where(seen, mask, float("-inf"))
 
 
 _ROWS = [0, 0, -1]

@@ -1,6 +1,6 @@
 """com.microsoft QLinearSoftmax(X) -> QuantizeLinear(Softmax(DequantizeLinear(X)))
 
-Attribute `opset` is that of the Softmax it was made of: before 13 all dims from `axis` on were one.
+Attribute `opset` is that of the Softmax it was made of: before 13 all dims from `axis` on were one row.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ class ContributedQLinearSoftmaxPattern(ContributedOpPattern):
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor | Miss:
         axis, rank = match.attribute("axis"), match.graph.rank(match["X"])
-        if match.attribute("opset") < 13 and (rank is None or axis % max(rank, 1) != rank - 1):
-            return no_match(match.anchor, "several dims are one row")
-        y = op.Softmax(dequantized(inputs, "X", "x"), axis=axis)
-        return quantized(match, y, "y", like="X")
+        x = dequantized(inputs, "X", "x")
+        if match.attribute("opset") >= 13:
+            return quantized(match, op.Softmax(x, axis=axis), "y", like="X")
+        if rank is None:
+            return no_match(match.anchor, "its rank is not known, and dims may be one row")
+        if axis % max(rank, 1) == rank - 1:
+            return quantized(match, op.Softmax(x, axis=-1), "y", like="X")
+        rows = op.Softmax(op.Flatten(x, axis=axis), axis=-1)
+        return quantized(match, op.Reshape(rows, op.Shape(inputs.X)), "y", like="X")

@@ -42,7 +42,8 @@ def attention(draw: Draw) -> Case:
     columns = heads * (2 * size + value_size)
     past = draw.normal(2, batch, heads, past_length, size) if has_past else None
     mask = mask_of(draw, batch, length, total)
-    if mask is not None and mask.ndim == 1 and draw.often(0.2):
+    is_twice = mask is not None and mask.ndim == 1 and draw.often(0.2)
+    if mask is not None and is_twice:
         ends = mask
         starts = np.array([draw.size(0, int(e) - 1) for e in ends], np.int32)
         mask = np.concatenate([ends, starts]).astype(np.int32)
@@ -52,7 +53,7 @@ def attention(draw: Draw) -> Case:
         mask, past, None if has_past else draw.maybe(draw.normal(*bias_shape), 0.3),
     ]  # fmt: skip
     return Case(inputs, attributes, [True, has_past or draw.often(0.3)], constant=[1, 2] * draw.often(),
-                is_dynamic=draw.often(0.2), static=[1, 5])  # fmt: skip
+                is_dynamic=draw.often(0.2) and not is_twice, static=[1, 5], lengths=[3])  # fmt: skip
 
 
 @cases_of("MultiHeadAttention", limit=SCORES, reason=WHY)
@@ -86,7 +87,14 @@ def multi_head_attention(draw: Draw) -> Case:
         draw.maybe(score_bias, 0.3), past_key, past_value,
     ]  # fmt: skip
     has_present = past_key is not None or draw.often(0.2)
-    return Case(inputs, attributes, [True, has_present, has_present], is_dynamic=draw.often(0.2), static=[5])
+    return Case(
+        inputs,
+        attributes,
+        [True, has_present, has_present],
+        is_dynamic=draw.often(0.2),
+        static=[5],
+        lengths=[4],
+    )
 
 
 @cases_of("GroupQueryAttention", limit=SCORES, reason=WHY)
@@ -147,7 +155,7 @@ def group_query_attention(draw: Draw) -> Case:
         return np.where(known, array, 0).astype(array.dtype)
 
     return Case(inputs, attributes, 3, meant=meant, constant=[7, 8] * draw.often(),
-                is_dynamic=draw.often(0.2), static=[7, 8, 10])  # fmt: skip
+                is_dynamic=draw.often(0.2), static=[7, 8, 10], lengths=[5])  # fmt: skip
 
 
 @cases_of("QAttention", limit=Limit(relative=2e-4), reason=WHY)
@@ -173,4 +181,4 @@ def qattention(draw: Draw) -> Case:
         {"unidirectional": 1, "scale": draw.number(0.1, 1), "mask_filter_value": -5000.0}, 0.3
     )
     return Case(inputs, attributes, [True, has_past], constant=held(draw, inputs, 0, 5, 8),
-                is_dynamic=draw.often(0.2), static=[1])  # fmt: skip
+                is_dynamic=draw.often(0.2), static=[1], lengths=[5])  # fmt: skip

@@ -36,7 +36,7 @@ def qlinear_binary(draw: Draw) -> Case:
         shapes.reverse()
     inputs: list[Any] = []
     for each in shapes:
-        inputs += [draw.whole(dtype, *each), *parameters(draw, dtype)]
+        inputs += [draw.whole(dtype, *each), draw.scale(), draw.whole(dtype)]
     # The product of two tensors is scaled down as much as they are up.
     inputs += [draw.uniform(0.1, 0.6), draw.maybe(draw.whole(dtype))]
     constant = held(draw, inputs, 0, 3) + [3] * draw.often(0.2)
@@ -59,11 +59,11 @@ def qlinear_leaky_relu(draw: Draw) -> Case:
     return Case(inputs, attributes, constant=held(draw, inputs, 0), is_dynamic=draw.often(0.3))
 
 
-@cases_of("QLinearSoftmax", limit=Limit(quanta=1, share=0.1), reason=WHY)
+@cases_of("QLinearSoftmax", limit=Limit(quanta=1, share=0.2), reason="a table of rounded exponentials")
 def qlinear_softmax(draw: Draw) -> Case:
     dtype = draw.one_of(np.uint8, np.int8)
     x = draw.whole(dtype, *draw.shape(1))
-    inputs = [x, *parameters(draw, dtype), np.float32(1 / 256) * draw.uniform(0.5, 2), draw.whole(dtype)]
+    inputs = [x, *parameters(draw, dtype), np.float32(1 / draw.size(100, 600)), draw.whole(dtype)]
     inputs = [np.asarray(v) if v is not None else None for v in inputs]
     attributes = {"axis": draw.size(-x.ndim, x.ndim - 1), "opset": draw.one_of(11, 12, 13, 17)}
     return Case(inputs, attributes, constant=held(draw, inputs, 0), is_dynamic=draw.often(0.3))
@@ -86,7 +86,7 @@ def qlinear_average_pool(draw: Draw) -> Case:
     channels, sizes = draw.size(1, 6), [draw.size(1, 7) for _ in range(rank)]
     kernel = [draw.size(1, 3) for _ in range(rank)]
     shape = [draw.size(1, 3), *([*sizes, channels] if last else [channels, *sizes])]
-    inputs = [draw.whole(dtype, *shape), *parameters(draw, dtype), *parameters(draw, dtype)]
+    inputs = [draw.whole(dtype, *shape), draw.scale(), draw.whole(dtype), *parameters(draw, dtype)]
     attributes = windows(draw, sizes, kernel, dilates=False)
     attributes |= draw.some({"channels_last": last, "count_include_pad": 1, "ceil_mode": 1}, 0.4)
     if last:

@@ -13,11 +13,9 @@ from onnx import helper, numpy_helper
 
 import onnxloom
 from onnxloom.testing.patterns import decline_reason
-from onnxloom.transforms.patterns.contributed.qgemm import ContributedQGemmPattern
 from onnxloom.transforms.patterns.contributed.qlinear_global_average_pool import (
     ContributedQLinearGlobalAveragePoolPattern,
 )
-from onnxloom.transforms.patterns.contributed.qlinear_softmax import ContributedQLinearSoftmaxPattern
 
 Array = npt.NDArray[Any]
 RNG = np.random.default_rng(3)
@@ -101,16 +99,7 @@ def test_values(op: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
         assert (actual != wanted).mean() <= 0.05
 
 
-GEMM: list[Any] = [bytes_of(4, 8), S, Z, bytes_of(8, 6, dtype=np.int8), S, np.int8(0)]
-
 DECLINES = [
-    (ContributedQGemmPattern, ("QGemm", GEMM, {"alpha": 0.5}), "the product is scaled by alpha"),
-    (ContributedQGemmPattern, ("QGemm", [*GEMM, np.zeros((1, 6), np.int32)], {}), "C is no vector"),
-    (
-        ContributedQLinearSoftmaxPattern,
-        ("QLinearSoftmax", [X, S, Z, T, Z], {"axis": 1, "opset": 11}),
-        "several dims are one row",
-    ),
     (
         ContributedQLinearGlobalAveragePoolPattern,
         ("QLinearGlobalAveragePool", [bytes_of(3, 4), S, Z, T, Z], {"channels_last": 1}),
