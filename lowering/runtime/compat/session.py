@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from onnxloom.errors import InputError, ModelLoadCanceled, NoSuchModelError, UnsupportedFeatureError
 from onnxloom.lowering.runtime.compat import environment
@@ -49,6 +50,9 @@ class InferenceSession:
         from onnxloom.lowering.compile import compile_model
 
         started = time.perf_counter_ns()
+        # Packages look there, too.
+        is_path = isinstance(path_or_bytes, str | os.PathLike)
+        self._model_path: str | None = os.fspath(cast(Any, path_or_bytes)) if is_path else None
         note_providers(providers, provider_options)
         options = self._options = session_options_of(sess_options)
         note_providers(options.provider_names)
@@ -232,14 +236,13 @@ class InferenceSession:
         """Comparable with `time.monotonic_ns()`; 0 without profiling."""
         return 0 if self._profiler is None else self._profiler.start_ns
 
-    def __reduce__(self) -> Any:
+    def __getstate__(self) -> Any:
+        """Raises TypeError. (Classes that derive from it and can say how to make one again override this.)"""
         raise TypeError("cannot pickle an InferenceSession: make one from the model where it is needed")
 
 
 def _check_source(source: Any) -> None:
     """A path to nothing is said to be one, whatever its name ends in."""
-    import os
-
     if isinstance(source, str | os.PathLike) and not os.path.exists(source):  # pyright: ignore[reportUnknownArgumentType]
         raise NoSuchModelError(f"{os.fspath(source)}: No such file or directory")  # pyright: ignore[reportUnknownArgumentType]
 
