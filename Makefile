@@ -19,13 +19,15 @@ SMALL := $(SMALL),onnx_light_squeezenet,onnx_light_resnet50,ortds_mul_1,ortds_si
 CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help setup demo test conformance ops check lint format models bench lit fuzz-passes fuzz-compiled mutate clean
+.PHONY: help setup demo test conformance ops check checked lint format models bench lit
+.PHONY: fuzz-passes fuzz-compiled mutate clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
 	@echo 'make check   tests, then ruff and pyright (what CI runs)'
 	@echo 'make lint    ruff and pyright'
 	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
+	@echo 'make checked tests, conformance, models and random graphs with kernels that check every access to memory'
 	@echo 'make ops     write docs/ops.md: how each op runs (runs the conformance suite)'
 	@echo 'make fuzz-passes    20,000 random graphs through each pass alone (SEED=0 COUNT=20000)'
 	@echo 'make fuzz-compiled  1,000 random graphs through the compiled pipeline (SEED=0 COUNT=1000)'
@@ -71,6 +73,13 @@ conformance: $(READY)
 ops: $(READY)
 	$(BIN)/python test/conformance/report.py --write
 	$(BIN)/python -m onnxloom.tools.coverage.page
+
+# See docs/checked.md. Models that were not fetched (`make models`) are left out.
+checked: $(READY)
+	ONNXLOOM_CHECKED=1 $(BIN)/python -m pytest -n $(JOBS) -q
+	ONNXLOOM_CHECKED=1 $(BIN)/python -m pytest -n $(JOBS) -q -m full test/models
+	ONNXLOOM_CHECKED=1 $(BIN)/python test/conformance/report.py
+	ONNXLOOM_CHECKED=1 $(BIN)/python test/random/hunt.py compiled --seed $(SEED) --count $(or $(COUNT),300) --jobs $(JOBS)
 
 # Graph number i is that of seed SEED + i; failures are reduced and kept in test/random/cases/Inputs.
 SEED ?= 0
