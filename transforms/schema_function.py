@@ -10,18 +10,19 @@ from typing import Any, Final
 
 from onnx import FunctionProto, NodeProto, TypeProto
 from onnx.defs import SchemaError, get_schema, onnx_opset_version
+from onnx.helper import make_opsetid
 
 FUNCTION_DOMAIN: Final = "onnxloom.function"
 """The domain the functions given here are in, so that no op of the standard is meant by their names."""
 
 
-def function_schema(name: str) -> Any:
-    """The schema of an op of the default domain that has a function body; None for other ops.
+def function_schema(name: str, domain: str = "") -> Any:
+    """The schema of an op that has a function body, in the newest version; None for other ops.
 
     The stubs of onnx do not list what a schema knows of functions.
     """
     try:
-        schema: Any = get_schema(name, onnx_opset_version(), "")
+        schema: Any = get_schema(name, onnx_opset_version(), domain)
     except SchemaError:
         return None
     return schema if schema.has_function or schema.has_context_dependent_function else None
@@ -44,6 +45,9 @@ def schema_function(schema: Any, node: NodeProto, types: Sequence[TypeProto]) ->
     if not text:
         return None
     function = FunctionProto.FromString(text)
+    if not any(o.domain == "" for o in function.opset_import):
+        # Bodies of other domains say nothing of the one that their nodes are of.
+        function.opset_import.append(make_opsetid("", onnx_opset_version()))
     function.domain = FUNCTION_DOMAIN
     if not function.name:
         function.name = node.op_type

@@ -45,6 +45,9 @@ PLAN_TIME_REASON = "evaluated once per shape key: reads only shapes and constant
 _NO_VALUE = (onnx.NoValueOp, onnx.EntryPointOp)
 
 
+_OF_SEQUENCES = (onnx.SequenceEmptyOp, onnx.SequenceInsertOp, onnx.SequenceAtOp, onnx.SequenceLengthOp)
+
+
 class BlockConverter:
     """Converts the ops of one onnx block into a program block."""
 
@@ -281,9 +284,11 @@ class _Attempt:
 
 
 def _is_slow(op: Operation) -> bool:
-    if isinstance(op, (loom.LoopOp, loom.ScanOp)):
-        return True
-    return isinstance(op, loom.HostOp) and op.reason.data != PLAN_TIME_REASON
+    """Whether Python computes something in each run. (What it does with sequences, it does in no time.)"""
+    if not isinstance(op, loom.HostOp) or op.reason.data == PLAN_TIME_REASON:
+        return False
+    fast = (*_OF_SEQUENCES, onnx.NoValueOp, loom.YieldOp)
+    return not all(isinstance(inner, fast) for inner in op.body.block.ops)
 
 
 def _name(op: Operation) -> str:

@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_export.types import proto_of_type
 from onnxloom.conversion.onnx_import import import_model
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import is_none
+from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import proto_of_element
 from onnxloom.dialects.onnx.semantics import element_type
@@ -37,9 +38,9 @@ def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
     The block ends with `onnx.Return` of the results that `op` has. None where the standard defines no
     body for this form of the op.
     """
-    if not isinstance(op, onnx.OnnxOp) or op.regions or op.domain:
+    if not isinstance(op, onnx.OnnxOp) or captured_values(op):
         return None
-    schema = function_schema(op.onnx_name)
+    schema = function_schema(op.onnx_name, op.domain)
     if schema is None:
         return None
     names = ["" if is_none(v) else f"x{i}" for i, v in enumerate(op.operands)]
@@ -74,9 +75,10 @@ def _model(op: Operation, node: NodeProto, function: FunctionProto) -> ModelProt
 
 def _output(name: str, result: SSAValue) -> ValueInfoProto:
     element = element_type(result)
-    assert element is not None
     shape = None
     type_: Attribute = result.type
+    if element is None:  # a sequence
+        return oh.make_value_info(name, proto_of_type(type_))
     if isinstance(type_, TensorType):
         dims = cast("TensorType[Attribute]", type_).get_shape()
         shape = [None if d == DYNAMIC_INDEX else d for d in dims]

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from onnxloom.errors import CustomOpError, ModelError, OnnxloomError
+from onnxloom.errors import CustomOpError, InputError, ModelError, OnnxloomError
 from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, is_array, numpy_dtype
 from onnxloom.transforms.custom_ops import custom_ops, use_custom_ops
 
@@ -90,6 +90,8 @@ class HostRunner:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 _call(evaluator, values)
+        except InputError as error:  # ops say what is wrong, not of which node
+            raise InputError(f"{step.title}: {error}") from None
         except (OnnxloomError, KeyboardInterrupt):
             raise
         except MemoryError as error:

@@ -144,7 +144,7 @@ class CompiledModel:
             self._on_host,
             artifact.checked,
         )
-        self._tree = self._engine.tree(self.program)
+        self._tree = self._engine.tree(self.program, is_outermost=True)
         self._roots = self._tree.roots
         self._ports = InputPorts(self.program)
         self._output_names = list(self.program.result_names)

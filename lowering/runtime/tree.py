@@ -58,11 +58,11 @@ class Engine:
         self.host = HostRunner(self.constants)
         _ENGINES.add(self)
 
-    def tree(self, program: Program) -> PlanTree:
-        """The plan tree of a program (a loop's body has its own)."""
+    def tree(self, program: Program, is_outermost: bool = False) -> PlanTree:
+        """The plan tree of a program: the model's, or that of a loop's body."""
         tree = self.trees.get(id(program))
         if tree is None:
-            tree = self.trees.setdefault(id(program), PlanTree(program, self))
+            tree = self.trees.setdefault(id(program), PlanTree(program, self, is_outermost))
         return tree
 
 
@@ -87,8 +87,9 @@ MAX_NODES: Final = 1024
 class PlanTree:
     """The plans of one program, by shape key and by what is observed on the way."""
 
-    def __init__(self, program: Program, engine: Engine) -> None:
+    def __init__(self, program: Program, engine: Engine, is_outermost: bool) -> None:
         self.program = program
+        self.is_outermost = is_outermost
         self.engine = engine
         self.filler = Filler(
             program,
@@ -203,7 +204,8 @@ class PlanTree:
             found = fetch(cells)
             shared = fetch.cell < inputs or fetch.cell in given or found is not cells[fetch.cell]
             given.add(fetch.cell)
-            copied = shared or not (is_array(found) or _is_list_of_maps(found))
+            # A sequence of a loop's body stays inside of the run, where nothing changes it.
+            copied = shared if is_array(found) else self.is_outermost and not _is_list_of_maps(found)
             all_whole = all_whole and not copied
             results.append(_owned(found) if copied else found)
         if all_whole:

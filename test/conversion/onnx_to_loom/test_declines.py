@@ -347,7 +347,16 @@ def test_an_op_without_kernel_and_body_is_a_host_step() -> None:
     assert reasons_of_host_steps(text) == ["there is no kernel for onnx.Det"]
 
 
-def test_a_body_with_a_loop_is_a_host_step_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_with_a_loop_has_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(op_lowerings(), onnx.RangeOp)
+    text = op_text("Range", ["tensor<i64>"] * 3, "", ["tensor<?xi64>"])
+    assert reasons_of_host_steps(text) == []
+
+
+def test_a_body_of_which_a_part_has_no_kernel_is_a_host_step_as_a_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(op_lowerings(), onnx.RangeOp)
+    monkeypatch.setattr(block_converter, "is_elementwise", lambda op: False)  # pyright: ignore[reportUnknownLambdaType]
     text = op_text("Range", ["tensor<i64>"] * 3, "", ["tensor<?xi64>"])
     assert reasons_of_host_steps(text) == ["there is no kernel for onnx.Range"]
