@@ -45,6 +45,7 @@ from onnxloom.dialects.loom.program import (
 )
 from onnxloom.dialects.loom.reduction_space import ReductionSpaceOp
 from onnxloom.dialects.loom.resize_space import ResizeSpaceOp
+from onnxloom.dialects.loom.signal_space import DftSpaceOp, StftSpaceOp
 from onnxloom.dialects.loom.tasks import TASKS, WorkerOp, task_loop
 from onnxloom.dialects.loom.transposed_space import TransposedSpaceOp
 from onnxloom.dialects.loom.window_space import WindowSpaceOp
@@ -61,7 +62,7 @@ LOOM = Dialect(
         ConvSpaceOp, ImageSpaceOp, TransposedSpaceOp, ChannelsLastSpaceOp, WinogradSpaceOp,
         ConcatSpaceOp, ExpandSpaceOp, PadSpaceOp, SliceSpaceOp,
         SplitSpaceOp, TileSpaceOp, ReductionSpaceOp, WindowSpaceOp,
-        AxisSplitOp, ResizeSpaceOp, SqueezeDimsOp,
+        AxisSplitOp, ResizeSpaceOp, SqueezeDimsOp, DftSpaceOp, StftSpaceOp,
     ],
     [],
 )  # fmt: skip
@@ -78,6 +79,7 @@ __all__ = [
     "ConcatSpaceOp",
     "ConstantOp",
     "ConvSpaceOp",
+    "DftSpaceOp",
     "DimOp",
     "DimsEqualOp",
     "EndOp",
@@ -107,6 +109,7 @@ __all__ = [
     "SplitSpaceOp",
     "SqueezeDimsOp",
     "TileSpaceOp",
+    "StftSpaceOp",
     "TransposedSpaceOp",
     "ViewOp",
     "WindowSpaceOp",
