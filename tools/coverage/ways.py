@@ -78,7 +78,7 @@ def _standard_way(domain: str, name: str) -> Way:
         return Way.MAP
     if op_class in _rewritten_classes():
         return Way.REWRITTEN
-    if not domain and function_schema(name) is not None:
+    if function_schema(name, domain) is not None:
         return Way.BODY
     return Way.HOST if can_evaluate(domain, name) else Way.NONE
 
