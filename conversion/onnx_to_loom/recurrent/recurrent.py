@@ -32,7 +32,7 @@ from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import (
     RecurrentLoops,
     WordCorrection,
 )
-from onnxloom.conversion.onnx_to_loom.value_checks import check_range
+from onnxloom.conversion.onnx_to_loom.value_checks import check_range, refuse_where
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import compute_type
 
@@ -152,8 +152,17 @@ class _Assembly:
         shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
         return self.builder.view(value, dims, TensorType(_element_type(value), shape))
 
-    def _optional(self, value: SSAValue | None, *dims: SSAValue) -> SSAValue | None:
-        return None if value is None else self._as(value, *dims)
+    def _optional(self, what: str, value: SSAValue | None, *dims: SSAValue) -> SSAValue | None:
+        """The operand `what` under the dims it must have; refuses others at plan time."""
+        if value is None:
+            return None
+        self._refuse_others(what, value, dims)
+        return self._as(value, *dims)
+
+    def _refuse_others(self, what: str, value: SSAValue, dims: Sequence[SSAValue]) -> None:
+        for axis, expected in enumerate(dims):
+            message = f"dim {axis} of {what} does not fit X, W and hidden_size"
+            refuse_where(self.builder, dim_of(self.builder, value, axis), "ne", expected, message)
 
     def _empty(self, *dims: SSAValue, element: Attribute | None = None) -> SSAValue:
         shape = [DYNAMIC_INDEX if (v := index_value(d)) is None else v for d in dims]
@@ -168,16 +177,23 @@ class _Assembly:
             states_dims = [self.batch, self.directions, self.hidden]
             y_dims = [self.batch, self.time, self.directions, self.hidden]
         per_direction = layout.gates * layout.hidden
-        lengths = self._optional(op.lengths, self.batch)
+        if op.scales is None:  # the weights of quantized ops are checked where they are prepared
+            gates, features = builder.index(per_direction), dim_of(builder, op.x, 2)
+            self._refuse_others("W", op.w, [self.directions, gates, features])
+            self._refuse_others("R", op.r, [self.directions, gates, self.hidden])
+        lengths = self._optional("sequence_lens", op.lengths, self.batch)
         if lengths is not None:
             check_range(builder, lengths, self.time, "a sequence length of")
         ins = {
             "projected": self._projected() if op.words is None else op.words.projected,
             "weights": self._recurrence_weights() if op.words is None else op.words.weights(layout),
-            "bias": self._optional(op.bias, self.directions, builder.index(2 * per_direction)),
+            "bias": self._optional("B", op.bias, self.directions, builder.index(2 * per_direction)),
             "lengths": lengths,
-            **{f"initial{i}": self._optional(v, *states_dims) for i, v in enumerate(op.initial)},
-            "peepholes": self._optional(op.peepholes, self.directions, builder.index(3 * layout.hidden)),
+            **{
+                f"initial{i}": self._optional(name, v, *states_dims)
+                for i, (name, v) in enumerate(zip(("initial_h", "initial_c"), op.initial, strict=False))
+            },
+            "peepholes": self._optional("P", op.peepholes, self.directions, builder.index(3 * layout.hidden)),
         }
         outs = {
             **({"y": self._empty(*y_dims)} if op.wants_y else {}),

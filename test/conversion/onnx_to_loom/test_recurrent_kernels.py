@@ -207,10 +207,23 @@ def test_half_precision_rounds_the_results_once() -> None:
     assert_close(got, want)
 
 
-def test_a_state_that_is_too_small_is_refused() -> None:
-    model, feeds, _ = build([Case("RNN", given="BH")])
-    feeds["n0H"] = feeds["n0H"][:, :1]
-    with pytest.raises(OnnxloomError, match="does not fit"):
+@pytest.mark.parametrize(
+    ("count", "operand", "axis"), [(1, "H", 1), (7, "H", 1), (7, "C", 1), (2, "L", 0), (4, "L", 0)]
+)
+def test_operands_for_another_batch_are_refused(count: int, operand: str, axis: int) -> None:
+    model, feeds, _ = build([Case("LSTM", given="BLHC", lengths=(1, 1, 1))])
+    feeds[f"n0{operand}"] = np.resize(feeds[f"n0{operand}"], (count,) if operand == "L" else (1, count, 5))
+    name = {"H": "initial_h", "C": "initial_c", "L": "sequence_lens"}[operand]
+    with pytest.raises(InputError, match=f"^LSTM.*: dim {axis} of {name} does not fit X, W and hidden_size$"):
+        compiled(model).run(feeds)
+
+
+@pytest.mark.parametrize(("operand", "axis"), [("W", 0), ("W", 1), ("W", 2), ("R", 1), ("B", 1), ("P", 1)])
+def test_weights_of_another_size_are_refused(operand: str, axis: int) -> None:
+    model, feeds, _ = build([Case("LSTM", given="BP", constant_weights=False)])
+    array = feeds[f"n0{operand}"]
+    feeds[f"n0{operand}"] = np.concatenate([array, array], axis)
+    with pytest.raises(OnnxloomError, match=f"LSTM.*(dim {axis} of {operand} does not fit|expected)"):
         compiled(model).run(feeds)
 
 
