@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from onnxloom.dialects.custom_ops import CustomOp
 from onnxloom.lowering.checked.wanted import checked_by_environment
 from onnxloom.lowering.runtime.model import CompiledModel
 from onnxloom.lowering.runtime.threads import thread_count
-from onnxloom.transforms.custom_ops import CustomOp
 from onnxloom.transforms.pass_manager.environment import log_wanted
 
 if TYPE_CHECKING:

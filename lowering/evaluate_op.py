@@ -9,12 +9,12 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.dtypes import dtype_of_element
 from onnxloom.errors import OnnxloomError
 from onnxloom.lowering.evaluate_node import NodeEvaluator
 from onnxloom.lowering.runtime.host_ops import can_evaluate
-from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.transforms.dim_analysis.facts import element_type
 from onnxloom.transforms.folding.evaluator import CannotEvaluate, NumpyEvaluator, numpy_ops
 from onnxloom.transforms.folding.numpy_op import Array, Inputs

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from onnxloom.transforms.custom_ops import use_custom_ops
+from onnxloom.dialects.custom_ops import use_custom_ops
 from onnxloom.transforms.plugins import current_plugins, has_installed_plugins, use_plugins
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def extensions_in_use(options: CompileOptions) -> Generator[None]:
     """The plug-ins, patterns and custom ops of the options are known inside. Raises PassError."""
     with ExitStack() as stack:
+        if has_installed_plugins():
+            stack.enter_context(use_custom_ops(current_plugins().custom_ops))
         if options.plugins:
             stack.enter_context(use_plugins(options.plugins))
         if options.patterns:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from onnxloom.dialects.custom_ops import CustomOp, TensorInfo
     from onnxloom.errors import (
         ArtifactError,
         CustomOpError,
@@ -113,7 +114,6 @@ if TYPE_CHECKING:
         ModelMetadata,
         NodeArg,
     )
-    from onnxloom.transforms.custom_ops import CustomOp, TensorInfo
 
 __version__ = "0.1.0"
 __author__ = "onnxloom"
@@ -303,7 +303,7 @@ _HOMES = {
         "ModelMetadata",
         "NodeArg",
     ),
-    "transforms.custom_ops": ("CustomOp", "TensorInfo"),
+    "dialects.custom_ops": ("CustomOp", "TensorInfo"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _OTHER_NAMES = {"SessionIOBinding": "IOBinding"}

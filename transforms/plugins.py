@@ -19,13 +19,14 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final, TypeVar
 
+from onnxloom.dialects.custom_ops import CustomOp, ops_of_module, use_custom_ops
 from onnxloom.errors import PassError
 
 ENTRY_POINT_GROUPS: Final = ("onnxloom.plugins", "onnxloom.fusion_kinds")
@@ -51,6 +52,11 @@ class Plugins:
     def fingerprint(self) -> str:
         """Changes with the text of any plug-in; "" without plug-ins. Part of the key of what is cached."""
         return fingerprint_of(self.modules)
+
+    @property
+    def custom_ops(self) -> list[CustomOp]:
+        """Ops that functions of plug-ins run."""
+        return [op for module in self.modules for op in ops_of_module(module)]
 
     def with_level(self, modules: Iterable[ModuleType]) -> Plugins:
         return Plugins((*self.levels, tuple(modules)))
@@ -91,8 +97,7 @@ def defined_in(module: ModuleType, base: type[T]) -> list[type[T]]:
 
 @lru_cache(maxsize=4)
 def _installed(paths: str) -> Plugins:
-    points = [point for group in ENTRY_POINT_GROUPS for point in sorted(entry_points(group=group))]
-    modules = [_load_entry_point(point) for point in points]
+    modules = [_load_entry_point(point) for point in _entry_points()]
     modules += _load_all(path for path in paths.split(os.pathsep) if path)
     return Plugins((tuple(modules),)) if modules else Plugins()
 
@@ -111,8 +116,13 @@ def current_plugins() -> Plugins:
 
 def has_installed_plugins() -> bool:
     """Whether there are any without `use_plugins`; loads none."""
-    is_named = bool(os.environ.get(ENVIRONMENT_VARIABLE))
-    return is_named or any(entry_points(group=group) for group in ENTRY_POINT_GROUPS)
+    return bool(os.environ.get(ENVIRONMENT_VARIABLE)) or bool(_entry_points())
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    """To look for them takes milliseconds."""
+    return tuple(point for group in ENTRY_POINT_GROUPS for point in sorted(entry_points(group=group)))
 
 
 @contextmanager
@@ -133,7 +143,8 @@ def use_modules(modules: Iterable[ModuleType]) -> Generator[Plugins]:
     token = _current.set(plugins)
     try:
         _check_names(plugins)
-        yield plugins
+        with use_custom_ops(plugins.custom_ops):
+            yield plugins
     finally:
         _current.reset(token)
 
@@ -220,7 +231,6 @@ def _load_entry_point(point: EntryPoint) -> ModuleType:
 def _contributions(module: ModuleType) -> Iterator[object]:
     from xdsl.passes import ModulePass
 
-    from onnxloom.transforms.custom_ops import ops_of_module
     from onnxloom.transforms.fusion.helper import FusionOpKindHelper
     from onnxloom.transforms.rewriting.pattern import PatternOptimization
 

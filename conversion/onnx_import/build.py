@@ -24,10 +24,10 @@ from onnxloom.conversion.onnx_import.signature import Signature, signature
 from onnxloom.conversion.onnx_import.tensors import Array, array_of_sparse
 from onnxloom.conversion.onnx_import.types import type_of_proto
 from onnxloom.dialects import onnx
+from onnxloom.dialects.custom_ops import custom_op
 from onnxloom.dialects.onnx.annotations import FROM_METADATA
 from onnxloom.dialects.onnx.element_types import ELEMENT_TYPES
 from onnxloom.errors import ModelError, UnsupportedOpError
-from onnxloom.transforms.custom_ops import custom_op
 
 _NONE = NoneType()
 _CONSTANT_VALUES = {

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.conversion.onnx_import.result_types import unranked
 from onnxloom.conversion.onnx_import.types import element_of
-from onnxloom.transforms.custom_ops import CustomOp
+from onnxloom.dialects.custom_ops import CustomOp
 from onnxloom.transforms.dim_analysis.custom_results import custom_results
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol
 from onnxloom.transforms.dim_analysis.facts import TensorFacts, static_dims

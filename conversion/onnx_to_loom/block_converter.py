@@ -32,11 +32,11 @@ from onnxloom.conversion.onnx_to_loom.registry import (
     lowering_of,
 )
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.custom_ops import RUN_BY_CALLER
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.semantics import is_elementwise
 from onnxloom.errors import PassError, caller_level
-from onnxloom.transforms.custom_ops import RUN_BY_CALLER
 from onnxloom.transforms.fusion.match import Miss
 from onnxloom.transforms.fusion.plugins import blaming_plugin
 

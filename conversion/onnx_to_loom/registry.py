@@ -21,9 +21,9 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.conversion.onnx_to_loom import kinds, ops
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Decline
+from onnxloom.dialects.custom_ops import custom_op
 from onnxloom.dialects.onnx import CustomOp, FusedOp
 from onnxloom.errors import PassError
-from onnxloom.transforms.custom_ops import custom_op
 from onnxloom.transforms.fusion.plugins import current_registry
 
 if TYPE_CHECKING:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, cast
 
+from onnxloom.dialects.custom_ops import RUN_BY_CALLER, custom_ops, use_custom_ops
 from onnxloom.errors import ArtifactError, ModelError, UnsupportedOpError, caller_level
 from onnxloom.lowering.artifact.container import Container, read_container
 from onnxloom.lowering.artifact.fit import check_version
@@ -19,7 +21,6 @@ from onnxloom.lowering.load_model import load_artifact
 from onnxloom.lowering.plan import store
 from onnxloom.lowering.plan.program import HostStep, walk_steps
 from onnxloom.lowering.runtime.model import Artifact, CompiledModel
-from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_ops
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -58,15 +59,17 @@ def _linked(
     container: Container, again: Callable[[dict[str, Any]], CompiledModel] | None, threads: int
 ) -> CompiledModel:
     artifact, variants = _decoded(container)
-    _check_custom_ops(artifact)
     try:
-        model = load_artifact(artifact, threads=threads)
+        with _custom_ops_for(artifact):
+            own = custom_ops()
+            model = load_artifact(artifact, threads=threads)
     except LinkError as error:
         raise ArtifactError(f"holds code that cannot be linked ({error})") from None
 
     def specialize(shapes: Shapes) -> CompiledModel:
         if shapes in variants:
-            return load_artifact(variants[shapes], threads=threads)
+            with use_custom_ops(own.values()):
+                return load_artifact(variants[shapes], threads=threads)
         if again is None:
             raise ModelError("the compiled model has no variant for these shapes")
         return again({"input_shapes": shapes})
@@ -91,17 +94,29 @@ def _decoded(container: Container) -> tuple[Artifact, dict[Shapes, Artifact]]:
     return artifact, cast("dict[Shapes, Artifact]", variants)
 
 
-def _check_custom_ops(artifact: Artifact) -> None:
-    """Functions are not part of a file. Raises UnsupportedOpError for an op that nothing here runs."""
+@contextmanager
+def _custom_ops_for(artifact: Artifact) -> Generator[None]:
+    """The functions that run ops of the program are known inside: those in use here, then those of plug-ins.
+
+    Raises:
+        UnsupportedOpError: one of them is missing; functions are not part of a file.
+    """
     steps = [step for step in walk_steps(artifact.program.block) if isinstance(step, HostStep)]
-    known = custom_ops()
-    for step in steps:
-        for node in step.nodes:
-            if step.reason == RUN_BY_CALLER and (node.domain, node.op) not in known:
+    own = [step for step in steps if step.reason == RUN_BY_CALLER]
+    if not own:
+        yield
+        return
+    from onnxloom.transforms.plugins import current_plugins
+
+    given = custom_ops()
+    with use_custom_ops(current_plugins().custom_ops), use_custom_ops(given.values()):
+        for step in own:
+            if any((node.domain, node.op) not in custom_ops() for node in step.nodes):
                 raise UnsupportedOpError(
                     f"{step.title}: the model was compiled with a function of the caller's for this op; give "
                     "it again (custom_ops=)"
                 )
+        yield
 
 
 def _compiler(container: Container, threads: int) -> Callable[[dict[str, Any]], CompiledModel] | None:

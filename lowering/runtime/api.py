@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from onnxloom.dialects.custom_ops import CustomOp, use_custom_ops
 from onnxloom.errors import InputError
 from onnxloom.lowering.runtime.model import CompiledModel
-from onnxloom.transforms.custom_ops import CustomOp, use_custom_ops
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import Progress

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from onnxloom.dialects.custom_ops import custom_ops, use_custom_ops
 from onnxloom.errors import CustomOpError, InputError, ModelError, OnnxloomError
 from onnxloom.lowering.plan.program import Array, Constants, HostNode, HostStep, is_array, numpy_dtype
-from onnxloom.transforms.custom_ops import custom_ops, use_custom_ops
 
 _Short: TypeAlias = tuple[HostStep, Callable[[Sequence[Any]], Sequence[Any]] | None, bool]
 """A step, what runs all of it without a table of names, if that can be, and whether it gives tensors."""

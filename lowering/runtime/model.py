@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from onnxloom.dialects.custom_ops import RUN_BY_CALLER
 from onnxloom.errors import InputError, OnnxloomError, caller_level
 from onnxloom.lowering.plan import store
 from onnxloom.lowering.plan.memo import Memo
@@ -19,7 +20,6 @@ from onnxloom.lowering.plan.program import DYNAMIC, Constants, KernelWork, Progr
 from onnxloom.lowering.runtime.inputs import InputPorts
 from onnxloom.lowering.runtime.instance import Executor
 from onnxloom.lowering.runtime.tree import Engine, observation
-from onnxloom.transforms.custom_ops import RUN_BY_CALLER
 
 MAX_VARIANTS = 16
 """Input shapes a model is compiled for on its own."""

@@ -299,6 +299,11 @@ def test_a_file_needs_the_functions_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(onnxloom.InferenceSession(path, options).run(None, {"x": X})[0], expected)
     with pytest.raises(onnxloom.UnsupportedOpError, match=r"my.Scale: .*custom_ops="):
         onnxloom.load(path)
+    bare = onnxloom.compile(SCALED, custom_ops=ops)
+    bare(X)
+    assert bare.variants == [] or bare.artifact.open_ranks
+    bare.save(path)
+    np.testing.assert_array_equal(onnxloom.load(path, custom_ops=ops)(X)[0], expected)
     with pytest.raises(onnxloom.InputError, match="compiled again elsewhere"):
         onnxloom.compile(SCALED, custom_ops=ops).save(path, source=SCALED)
 
@@ -314,8 +319,11 @@ scale = onnxloom.CustomOp("my", "Scale", lambda x, by: x * np.float32(by), lambd
 def test_a_plug_in_may_hold_them(tmp_path: Path) -> None:
     plugin = tmp_path / "my_ops.py"
     plugin.write_text(PLUGIN)
+    path = tmp_path / "m.loom"
     with use_plugins([plugin]):
         made = onnxloom.InferenceSession(SCALED)
+        made.model.save(path)
+        np.testing.assert_array_equal(onnxloom.load(path)(X)[0], np.maximum(X, 0) * 2 + X)
     np.testing.assert_array_equal(made.run(None, {"x": X})[0], np.maximum(X, 0) * 2 + X)
     with pytest.raises(onnxloom.UnsupportedOpError):
         onnxloom.InferenceSession(SCALED)

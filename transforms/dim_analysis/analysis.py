@@ -19,12 +19,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.custom_ops import custom_op
 from onnxloom.dialects.onnx.annotations import is_note
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.module_attributes import dim_names as names_of_dims
 from onnxloom.dialects.onnx.op import OnnxOp, sentence
 from onnxloom.errors import CustomOpError, ModelError
-from onnxloom.transforms.custom_ops import custom_op
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.dim_analysis import regions
 from onnxloom.transforms.dim_analysis.custom_results import custom_results

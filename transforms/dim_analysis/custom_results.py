@@ -10,11 +10,11 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute
 
+from onnxloom.dialects.custom_ops import CustomOp, TensorInfo
 from onnxloom.dialects.onnx.attributes import text_of
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import dtype_of_element, element_of_dtype
 from onnxloom.errors import CustomOpError, ModelError, OnnxloomError
-from onnxloom.transforms.custom_ops import CustomOp, TensorInfo
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr
 from onnxloom.transforms.dim_analysis.facts import Inferred, TensorFacts
 

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from onnxloom.dialects.custom_ops import CustomOp, CustomOpFunction, ShapeFunction
 from onnxloom.errors import InputError, UnsupportedFeatureError, UsageError
 from onnxloom.lowering.plan.program import is_array
 from onnxloom.lowering.runtime.compat.checked_attributes import CheckedAttributes
 from onnxloom.lowering.runtime.compat.enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel
 from onnxloom.lowering.runtime.compat.ort_value import unwrapped
 from onnxloom.lowering.runtime.compat.providers import CPU
-from onnxloom.transforms.custom_ops import CustomOp, CustomOpFunction, ShapeFunction
 
 if TYPE_CHECKING:
     from onnxloom.lowering.compile import CompileOptions

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from onnxloom.dialects.custom_ops import custom_op
 from onnxloom.lowering.plan.program import HostNode
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, is_plain, replacement
-from onnxloom.transforms.custom_ops import custom_op
 
 __all__ = ["Values", "can_evaluate", "evaluate", "is_plain", "plain_function", "prepare"]
 

@@ -10,10 +10,10 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference.op_run import OpRun
 
+from onnxloom.dialects.custom_ops import CustomOp
 from onnxloom.errors import CustomOpError, OnnxloomError
 from onnxloom.lowering.plan.program import is_array
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
-from onnxloom.transforms.custom_ops import CustomOp
 
 
 def custom_evaluator(op: CustomOp, node: onnx.NodeProto) -> Callable[[dict[str, Any]], None]:

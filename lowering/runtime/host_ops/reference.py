@@ -11,10 +11,10 @@ import onnx
 from onnx import TypeProto, helper
 from onnx.reference import ReferenceEvaluator
 
+from onnxloom.dialects.custom_ops import CustomOp, custom_ops
 from onnxloom.lowering.plan.program import is_array
 from onnxloom.lowering.runtime.host_ops.custom import reference_class
 from onnxloom.lowering.runtime.host_ops.tree_cycles import refuse_cycles
-from onnxloom.transforms.custom_ops import CustomOp, custom_ops
 
 Values = dict[str, Any]
 

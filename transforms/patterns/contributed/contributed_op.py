@@ -13,8 +13,8 @@ from typing import Any, ClassVar, cast
 from xdsl.ir import Operation, SSAValue
 
 from onnxloom.dialects import onnx
+from onnxloom.dialects.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.dialects.onnx.access import is_none
-from onnxloom.transforms.custom_ops import RUN_BY_CALLER, custom_op
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.rewriting.declarative import Inputs, Match, Tensor
 from onnxloom.transforms.rewriting.declarative.build import check_replacement, type_problem

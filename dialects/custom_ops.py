@@ -1,4 +1,4 @@
-"""Which functions of users run ops that nobody here knows, and which say what their results look like?
+"""Which ops of other domains are there? Those of users: functions run them, and say what results look like.
 
 They are given to a call of the compiler, or are objects in a plug-in.
 """
@@ -11,8 +11,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
-
-from onnxloom.transforms.plugins import current_plugins
 
 CustomOpFunction: TypeAlias = Callable[..., Any]
 """(*inputs, **attributes) -> an array, or a tuple of arrays. An input that is left out is None."""
@@ -52,22 +50,16 @@ _given: ContextVar[Mapping[tuple[str, str], CustomOp]] = ContextVar("onnxloom_cu
 
 def custom_op(domain: str, name: str) -> CustomOp | None:
     """What runs an op, among what is in use in this block of code."""
-    return custom_ops().get((domain, name))
+    return _given.get().get((domain, name))
 
 
 def custom_ops() -> Mapping[tuple[str, str], CustomOp]:
-    """All that are in use in this block of code; those that were given to it before those of plug-ins."""
-    plugged_in = custom_ops_of_plugins()
-    given = _given.get()
-    return {**plugged_in, **given} if plugged_in else given
-
-
-def custom_ops_of_plugins() -> Mapping[tuple[str, str], CustomOp]:
-    """Those that are objects in plug-ins in use."""
-    return {(op.domain, op.name): op for module in current_plugins().modules for op in ops_of_module(module)}
+    """All that are in use in this block of code."""
+    return _given.get()
 
 
 def ops_of_module(module: ModuleType) -> list[CustomOp]:
+    """Those that are objects of a module, as of a plug-in."""
     values: list[Any] = list(vars(module).values())
     return [value for value in values if isinstance(value, CustomOp)]
 
