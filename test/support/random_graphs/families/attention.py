@@ -19,6 +19,8 @@ def add_attention(g: GraphBuilder) -> None:
     length = g.source.integer(1, 4)
     k, v = (g.random_constant((*batch, length, width), g.dtype(q)) for _ in range(2))
     turn = [*range(len(batch)), len(batch) + 1, len(batch)]
+    if not all(np.isfinite(g.array(name)).all() for name in (q, k)):
+        raise Refused  # a row that sees nothing but infinities gives NaN, and 0 by the op
     key = g.one("Transpose", k, perm=turn)
     scale = 1 / math.sqrt(width)
     if g.source.chance(50):

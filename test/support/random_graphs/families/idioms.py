@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from random_graphs.builder import FLOATS, GraphBuilder
+from random_graphs.builder import FLOATS, GraphBuilder, Refused
 
 WEIGHT = 5
 
@@ -156,7 +156,10 @@ def add_max_relu(g: GraphBuilder) -> None:
 
 
 def add_softmax_parts(g: GraphBuilder) -> None:
+    """Of numbers: Softmax gives NaN for a row with an infinity, its parts do for some elements only."""
     x = float_input(g)
+    if not np.isfinite(g.array(x)).all():
+        raise Refused
     axis = trailing_axes(g, x)[:1]
     axes = g.ints(*axis)
     stable = g.source.chance(70)
