@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from onnxloom.errors import InputError, ModelLoadCanceled, NoSuchModelError, UnsupportedFeatureError
 from onnxloom.lowering.runtime.compat import environment
-from onnxloom.lowering.runtime.compat.background import run_in_background
 from onnxloom.lowering.runtime.compat.device import OrtDevice, OrtMemoryInfo
 from onnxloom.lowering.runtime.compat.io_binding import IOBinding
 from onnxloom.lowering.runtime.compat.ort_value import OrtValue
-from onnxloom.lowering.runtime.compat.profiler import Profiler
 from onnxloom.lowering.runtime.compat.providers import CPU, note_providers
 from onnxloom.lowering.runtime.compat.run_options import RunOptions
 from onnxloom.lowering.runtime.compat.session_options import SessionOptions, session_options_of
 from onnxloom.lowering.runtime.model import CompiledModel, ModelMetadata, NodeArg
 from onnxloom.lowering.runtime.termination import terminable
+
+if TYPE_CHECKING:
+    from onnxloom.lowering.runtime.compat.profiler import Profiler
 
 _QUIET: Final = 3
 """The severity from which on warnings are not shown."""
@@ -70,6 +71,8 @@ class InferenceSession:
             write_optimized(path_or_bytes, asked, options.optimized_model_filepath)
         self._profiler: Profiler | None = None
         if options.enable_profiling:
+            from onnxloom.lowering.runtime.compat.profiler import Profiler
+
             self._profiler = Profiler(self.model, options.profile_file_prefix, started)
 
     @property
@@ -117,6 +120,8 @@ class InferenceSession:
 
         `error` is "" if all went well; else it says what did not, and the list of outputs is empty.
         """
+        from onnxloom.lowering.runtime.compat.background import run_in_background
+
         feed = dict(input_feed)
         run_in_background(lambda: self.run(output_names, feed, run_options), callback, user_data)
 
