@@ -300,7 +300,7 @@ def _name(op: Operation) -> str:
 def _title(op: Operation) -> str:
     """What messages call an op: `Gather "g1"`; for a fused op, all its ops but constants."""
     if isinstance(op, onnx.FusedOp):
-        unnamed = (onnx.ConstantOp, onnx.YieldOp)
+        unnamed = (onnx.ConstantOp, onnx.NoValueOp, onnx.YieldOp)
         return " + ".join(_title(o) for o in op.body.block.ops if not isinstance(o, unnamed))
     name = _name(op).removeprefix("onnx.")
     node = op.attributes.get("onnx_node_name")

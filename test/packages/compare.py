@@ -107,7 +107,10 @@ def _run(python: Path, place: Path, case: str, runtime: str) -> Any:
 
 def _pip(python: Path, *what: str) -> None:
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    except subprocess.TimeoutExpired:
+        raise NotInstalledError(f"{' '.join(what)}: takes more than half an hour") from None
     if done.returncode:
         raise NotInstalledError(f"{' '.join(what)}: {done.stderr.strip().splitlines()[-1:]}")
 

@@ -58,10 +58,10 @@ class OrtValue:
         vendor_id: int = -1,
         memory_info: Any = None,
     ) -> OrtValue:
-        """A tensor of zeros; the element type is a numpy dtype or a number of TensorProto."""
+        """A tensor of zeros or empty texts; the element type is a numpy dtype or a number of TensorProto."""
         check_cpu(device_type)
         dtype = dtype_of(np.float32 if element_type is None else element_type)
-        return cls(np.zeros(tuple(shape), dtype))
+        return cls(np.full(tuple(shape), "", dtype) if dtype.hasobject else np.zeros(tuple(shape), dtype))
 
     @classmethod
     def from_dlpack(cls, data: Any, /) -> OrtValue:

@@ -272,6 +272,13 @@ def test_bits_of_a_type_that_numpy_lacks() -> None:
         onnxloom.OrtValue.ortvalue_from_shape_and_type([1], "foo")
 
 
+def test_texts_are_values() -> None:
+    value = onnxloom.OrtValue.ortvalue_from_shape_and_type([2], TensorProto.STRING)
+    assert value.numpy().tolist() == ["", ""] and value.data_type() == "tensor(string)"
+    value.update_inplace(np.array(["a", "b"], object))
+    assert value.numpy().tolist() == ["a", "b"]
+
+
 def test_values_that_do_not_fit_are_not_copied() -> None:
     value = onnxloom.OrtValue.ortvalue_from_numpy(X.copy())
     for array in (np.zeros(5, np.float32), np.zeros((2, 3))):
