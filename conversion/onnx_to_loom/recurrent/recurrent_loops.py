@@ -135,7 +135,16 @@ class RecurrentLoops:
                 with k.loop(self.hidden, parallel=True) as j:
                     place = k.add(at, j)
                     zero = k.scalars.const(0.0, _element(state))
-                    k.store(zero if initial is None else k.load(initial, place), state, place)
+                    value = zero if initial is None else self._unless_empty(b, k.load(initial, place), zero)
+                    k.store(value, state, place)
+
+    def _unless_empty(self, b: Scalar, value: Scalar, zero: Scalar) -> Scalar:
+        """What batch entry `b` begins with: 0 where it has no steps, as onnxruntime has it."""
+        lengths, s = self.buffers.lengths, self.k.scalars
+        if lengths is None:
+            return value
+        length = self.k.to_index(self.k.load(lengths, b))
+        return s.select(s.cmp("gt", length, self.k.index(0)), value, zero)
 
 
 class TimeStep:

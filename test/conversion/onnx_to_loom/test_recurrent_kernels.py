@@ -143,6 +143,9 @@ def test_directions_lengths_and_initial_states() -> None:
             Case("GRU", given="BH", attrs={**REVERSE, "linear_before_reset": 1}, batch=1, hidden=40),
             Case("RNN", given=""),
             Case("RNN", given="BLH", attrs=BOTH, lengths=(3, 1, 4), hidden=17),
+            Case("LSTM", given="BLHC", attrs=BOTH, lengths=(0, 4, 2)),
+            Case("GRU", given="BLH", attrs=REVERSE, lengths=(3, 0, 0)),
+            Case("RNN", given="LH", lengths=(0, 0, 0)),
         ]
     )
 

@@ -117,6 +117,8 @@ def _run(
         xs = _reverse(x, lengths) if backwards else x
         projected = xs @ w[d].T + bias
         states = [_state(s, d, batch, hidden, batch_first, x.dtype) for s in initial]
+        if lengths is not None:  # entries without steps end with 0, as onnxruntime has it
+            states = [np.where((lengths > 0)[:, None], s, 0).astype(x.dtype) for s in states]
         step = cell(d, acts[d * len(defaults) : (d + 1) * len(defaults)])
         rows = y[:, d]
         for t in range(time):
