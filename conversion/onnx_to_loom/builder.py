@@ -177,6 +177,9 @@ class KernelBuilder:
         known: so a result gets dims that only data tell. Plans are kept by what was read; another number
         fills the rest of the plan again, which compiles nothing.
         """
+        constant = program_constant(tensor)
+        if constant is not None and position < constant.size:
+            return self.index(int(constant.reshape(-1)[position]))
         return self.insert(loom.ExtractOp(tensor, position)).results[0]
 
     def static_size(self, size: SSAValue, what: str) -> int:

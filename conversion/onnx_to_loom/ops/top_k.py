@@ -1,40 +1,39 @@
-"""TopK: the k best of each row, in order; of equal elements the first, NaN above all numbers.
-
-A row is read once. The best so far are kept in a heap, whose first item is the worst of them; where nothing
-in a block of elements is better than that, the block costs one comparison per vector.
-"""
+"""TopK: the k best of each row, in order; of equal elements the first, NaN above all numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Block, Region, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
-from onnxloom.conversion.onnx_to_loom.decline import Declined
-from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
-from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.selection.heap import Heap
-from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import (
-    key_width,
-    ordered_key,
-    packed_item,
-    place_of_item,
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    index_value,
+    rank_of,
+    ranked,
 )
+from onnxloom.conversion.onnx_to_loom.decline import Declined
+from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.selection.best_of_rows import HeapRows, SortedRows
+from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import key_width
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
-from onnxloom.dialects import onnx
+from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float, is_unsigned
 
-_BLOCK = 32
-"""Elements that are compared with the worst of the best together."""
+_LONG = 1024
+"""A row of so many elements may be worth sorting (a pass of the sort clears a table)."""
+
+_MANY = 8
+"""It is, where more than one in so many elements is wanted."""
 
 
 @lowering(onnx.TopKOp)
 def lower_top_k(op: onnx.TopKOp, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
-    """`k` is read when the plan is made."""
+    """`k` is read when the plan is made; with it goes which kernel runs."""
     data, wanted = inputs
     assert data is not None and wanted is not None
     rank = rank_of(data)
@@ -42,130 +41,56 @@ def lower_top_k(op: onnx.TopKOp, inputs: Inputs, builder: KernelBuilder) -> Sequ
         raise Declined("TopK of a scalar has no kernel")
     buffer_element(data.type)
     axis = int_attr(op, "axis", -1) % rank
-    dims = builder.dims(data)
-    count = builder.read(wanted, 0)
+    count, size = builder.read(wanted, 0), builder.dim(data, axis)
     refuse_where(builder, count, "slt", builder.index(0), "k is negative")
-    refuse_where(builder, count, "sgt", dims[axis], "k is larger than the dim of the axis")
-    types = [ranked(result.type, "a result") for result in op.results]
-    shape = [*dims[:axis], count, *dims[axis + 1 :]]
-    items = builder.private(i64, count)
-    element = ranked(data.type, "the data").element_type
-    k = builder.kernel("top_k", [data], [*types, items.type], 4)
-    _Rows(k, element, int_attr(op, "largest", 1) != 0, axis == rank - 1).write()
-    sizes = [builder.multiply(dims[:axis]), dims[axis], builder.multiply(dims[axis + 1 :]), count]
-    outs = [builder.empty(type_, shape) for type_ in types]
-    return builder.launch(k, [data], [*outs, items], sizes)[:2]
+    refuse_where(builder, count, "sgt", size, "k is larger than the dim of the axis")
+    best = _Best(op, data, axis, count)
+    known = index_value(count), index_value(size)
+    if known[0] is not None and known[1] is not None:
+        return best.lower(builder, known[1] >= _LONG and known[0] * _MANY > known[1])
+    if known[1] is not None and known[1] < _LONG:
+        return best.lower(builder, False)
+    many = builder.multiply([count, builder.index(_MANY)])
+    is_many = builder.insert(arith.CmpiOp(many, size, "sgt")).results[0]
+    is_long = builder.insert(arith.CmpiOp(size, builder.index(_LONG), "sge")).results[0]
+    one, zero = builder.index(1), builder.index(0)
+    is_both = builder.insert(arith.SelectOp(is_many, one, zero)).results[0]
+    is_both = builder.insert(arith.SelectOp(is_long, is_both, zero)).results[0]
+    sorts, keeps = Block(), Block()
+    for block, by_sorting in ((sorts, True), (keeps, False)):
+        results = best.lower(builder.nested(block), by_sorting)
+        block.add_op(loom.YieldOp.create(operands=results))
+    return builder.insert(
+        loom.IfOp.create(
+            operands=[is_both],
+            result_types=[r.type for r in op.results],
+            regions=[Region(sorts), Region(keeps)],
+        )
+    ).results
 
 
-class _Rows:
-    """The kernel. An item is a key and a place in one word, or, where keys take a whole word, a place."""
+@dataclass(frozen=True)
+class _Best:
+    """What is looked for."""
 
-    def __init__(self, k: KernelBody, element: Attribute, largest: bool, is_last: bool):
-        self.k, self.element, self.largest = k, element, largest
-        self.is_packed = key_width(element) == 32
-        self.data, (self.values, self.places, self.items) = k.ins[0], k.outs
-        self.outer, self.size, inner, self.wanted = k.sizes
-        self.inner = k.index(1) if is_last else inner
+    op: onnx.TopKOp
+    data: SSAValue
+    axis: int
+    count: SSAValue
 
-    def write(self) -> None:
-        k, s = self.k, self.k.scalars
-        with k.task_nest(self.outer, self.inner) as (o, i):
-            # Where none is wanted, no element is looked at: the heap has no first item.
-            size = s.select(s.cmp("gt", self.wanted, k.index(0)), self.size, k.index(0))
-            self.first = k.add(k.mul(k.mul(o, self.size), self.inner), i)
-            heap = Heap(k, self.items, k.private(self.wanted), lambda a, b: self._less(b, a))
-            with k.loop(self.wanted) as j:
-                heap.put(self._item(j), j)
-            heap.order(self.wanted)
-            self._scan(heap, size)
-            heap.sort(self.wanted)
-            write = k.add(k.mul(k.mul(o, self.wanted), self.inner), i)
-            with k.loop(self.wanted) as j:
-                place = self._place(heap.item(j))
-                target = k.add(write, k.mul(j, self.inner))
-                k.store(self._value(k.to_index(place)), self.values, target)
-                k.store(place, self.places, target)
-
-    def _scan(self, heap: Heap, size: Scalar) -> None:
-        """Looks at the elements behind those that the heap began with."""
-        k, s = self.k, self.k.scalars
-        block = k.index(_BLOCK)
-
-        def pass_block(acc: Sequence[Scalar]) -> Sequence[Scalar]:
-            return [k.add(acc[0], block)]
-
-        def is_dull(acc: Sequence[Scalar]) -> Scalar:
-            at = acc[0]
-            fits = s.cmp("le", k.add(at, block), size)
-            worst = self._worst(heap)
-
-            def compare(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
-                hit = self._may_be_better(self._value(k.add(at, i)), worst)
-                return [s.or_(acc[0], s.int_to_int(hit, i32, True))]
-
-            def whole_block() -> Sequence[Scalar]:
-                (hits,) = k.reduce(block, [s.const(0, i32)], compare)
-                return [s.cmp("eq", hits, s.const(0, i32))]
-
-            return k.when(fits, whole_block, [s.const(0, i1)])[0]
-
-        def is_left(acc: Sequence[Scalar]) -> Scalar:
-            return s.cmp("lt", acc[0], size)
-
-        def next_blocks(acc: Sequence[Scalar]) -> Sequence[Scalar]:
-            (at,) = k.repeat([acc[0]], is_dull, pass_block)
-            end = s.minimum(k.add(at, block), size)
-            k.reduce(end, [self._worst(heap)], lambda i, worst: self._offer(heap, i, worst[0]), start=at)
-            return [end]
-
-        begin = s.select(s.cmp("gt", self.wanted, k.index(0)), self.wanted, size)
-        k.repeat([begin], is_left, next_blocks)
-
-    def _offer(self, heap: Heap, place: Scalar, worst: Scalar) -> Sequence[Scalar]:
-        """Gives an element to the heap; the worst value in it afterwards."""
-        k = self.k
-
-        def replace() -> Sequence[Scalar]:
-            heap.sink(self._item(place), k.index(0), self.wanted)
-            return [self._worst(heap)]
-
-        def try_it() -> Sequence[Scalar]:
-            better = self._less(self._item(place), heap.item(k.index(0)))
-            return k.when(better, replace, [worst])
-
-        return k.when(self._may_be_better(self._value(place), worst), try_it, [worst])
-
-    def _worst(self, heap: Heap) -> Scalar:
-        return self._value(self.k.to_index(self._place(heap.item(self.k.index(0)))))
-
-    def _may_be_better(self, value: Scalar, worst: Scalar) -> Scalar:
-        """Holds for all elements better than `worst`, and for hardly any other but NaN."""
-        s = self.k.scalars
-        value, worst = s.widen(value), s.widen(worst)
-        if is_float(value.type):
-            return s.emit(arith.CmpfOp(value, worst, "ugt" if self.largest else "ult"))
-        return s.cmp("gt" if self.largest else "lt", value, worst, is_unsigned(self.element))
-
-    def _value(self, place: Scalar) -> Scalar:
-        k = self.k
-        return k.load(self.data, k.add(self.first, k.mul(place, self.inner)))
-
-    def _key(self, place: Scalar) -> Scalar:
-        """Smaller is better."""
-        key = ordered_key(self.k.scalars, self._value(place), self.element)
-        return self.k.scalars.not_(key) if self.largest else key
-
-    def _item(self, place: Scalar) -> Scalar:
-        word = self.k.from_index(place, i64)
-        return packed_item(self.k.scalars, self._key(place), word) if self.is_packed else word
-
-    def _place(self, item: Scalar) -> Scalar:
-        return place_of_item(self.k.scalars, item) if self.is_packed else item
-
-    def _less(self, a: Scalar, b: Scalar) -> Scalar:
-        k, s = self.k, self.k.scalars
-        in_order = s.cmp("lt", a, b)
-        if self.is_packed:
-            return in_order
-        first, second = (self._key(k.to_index(item)) for item in (a, b))
-        return s.select(s.cmp("eq", first, second), in_order, s.cmp("lt", first, second))
+    def lower(self, builder: KernelBuilder, by_sorting: bool) -> Sequence[SSAValue]:
+        """Values and places."""
+        dims, axis = builder.dims(self.data), self.axis
+        before, size, after = dims[:axis], dims[axis], dims[axis + 1 :]
+        element = ranked(self.data.type, "the data").element_type
+        types = [ranked(result.type, "a result") for result in self.op.results]
+        room = builder.multiply([size, builder.index(2)]) if by_sorting else self.count
+        outs = [builder.empty(type_, [*before, self.count, *after]) for type_ in types]
+        outs.append(builder.private(i64, room))
+        if by_sorting and key_width(element) == 64:
+            outs.append(builder.private(i64, room))
+        kind, name = (SortedRows, "top_k_sorted") if by_sorting else (HeapRows, "top_k")
+        k = builder.kernel(name, [self.data], [value.type for value in outs], 4)
+        kind(k, element, int_attr(self.op, "largest", 1) != 0, axis == len(dims) - 1).write()
+        sizes = [builder.multiply(before), size, builder.multiply(after), self.count]
+        return builder.launch(k, [self.data], outs, sizes)[:2]

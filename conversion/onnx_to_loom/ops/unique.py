@@ -23,6 +23,7 @@ from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import (
     packed_item,
     place_of_item,
 )
+from onnxloom.conversion.onnx_to_loom.selection.radix_sort import RadixSort
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import attr, int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -47,10 +48,12 @@ def lower_unique(op: onnx.UniqueOp, inputs: Inputs, builder: KernelBuilder) -> S
     items = builder.empty(_LIST, [builder.multiply([size, builder.index(2)])])
     tables = [builder.empty(_LIST, [size]) for _ in range(3)]
     number = builder.empty(TensorType(i64, [1]), [builder.index(1)])
-    k = builder.kernel("unique", [data], [_LIST] * 4 + [number.type], 3)
-    is_flat = attr(op, "axis") is None
-    _Groups(k, ranked(data.type, "the data").element_type, is_flat, int_attr(op, "sorted", 1) != 0).write()
-    _, first, group, count, number = builder.launch(k, [data], [items, *tables, number], sizes)
+    is_flat, element = attr(op, "axis") is None, ranked(data.type, "the data").element_type
+    keys = [builder.empty(_LIST, [builder.multiply([size, builder.index(2)])])]
+    outs = [items, *tables, number, *(keys if is_flat and key_width(element) == 64 else [])]
+    k = builder.kernel("unique", [data], [value.type for value in outs], 3)
+    _Groups(k, element, is_flat, int_attr(op, "sorted", 1) != 0).write()
+    _, first, group, count, number, *_ = builder.launch(k, [data], outs, sizes)
     found = builder.read(number, 0)
     values = pick_slices(builder, data, first, op.Y.type, (dims[:axis], size, dims[axis + 1 :]), found)
     return [values, builder.view(first, [found]), group, builder.view(count, [found])]
@@ -62,7 +65,8 @@ class _Groups:
     def __init__(self, k: KernelBody, element: Attribute, is_flat: bool, is_sorted: bool):
         self.k, self.element, self.is_flat, self.is_sorted = k, element, is_flat, is_sorted
         self.is_packed = is_flat and key_width(element) == 32
-        self.data, (self.items, self.first, self.group, self.count, self.number) = k.ins[0], k.outs
+        self.data, (self.items, self.first, self.group, self.count, self.number, *keys) = k.ins[0], k.outs
+        self.keys = keys[0] if keys else None
         self.outer, self.size, self.inner = k.sizes
 
     def write(self) -> None:
@@ -72,7 +76,12 @@ class _Groups:
             word = k.from_index(i, i64)
             item = packed_item(s, self._key(i, zero), word) if self.is_packed else word
             k.store(item, self.items, i)
-        begin = merge_sort(k, self.items, zero, self.size, self.size, self._less)
+            if self.keys is not None:
+                k.store(self._key(i, zero), self.keys, i)
+        if self.is_flat:
+            begin = RadixSort(k, self.items, zero, self.size, self.keys).sort(self.size)
+        else:
+            begin = merge_sort(k, self.items, zero, self.size, self.size, self._less)
 
         def visit(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
             place = self._place(k.load(self.items, k.add(begin, i)))
@@ -131,9 +140,6 @@ class _Groups:
         return ordered_key(k.scalars, k.load(self.data, at), self.element)
 
     def _less(self, a: Scalar, b: Scalar) -> Scalar:
-        s = self.k.scalars
-        if self.is_packed:
-            return s.cmp("lt", a, b)
         return self._compare(self._place(a), self._place(b), "lt")
 
     def _differ(self, a: Scalar, b: Scalar) -> Scalar:

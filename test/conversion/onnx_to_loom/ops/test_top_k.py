@@ -50,6 +50,38 @@ def test_rows_of_whole_blocks_and_less(size: int, k: int) -> None:
         check_peers("TopK", [row, ints(k)], outputs=2, constants=[1], runtime=k > 0)
 
 
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "uint64", "float16"])
+def test_most_of_a_long_row(dtype: str, largest: int) -> None:
+    low, high = (0, 2**62) if dtype in ("int64", "uint64") else (-100, 100)
+    x = RNG.integers(low, high, (2, 1500)).astype(dtype)
+    x[:, 700:900] = 3  # many equal ones
+    for k in (1500, 200):
+        check_peers(
+            "TopK", [x, ints(k)], outputs=2, constants=[1], runtime=dtype in ("float32", "float64", "int64"),
+            largest=largest,
+        )  # fmt: skip
+    check_peers("TopK", [x, ints(400)], outputs=2, dynamic=[True], runtime=False, largest=largest)
+
+
+def test_a_long_axis_in_the_middle_and_a_row_that_is_the_same_everywhere() -> None:
+    x = RNG.standard_normal((2, 1100, 3)).astype(np.float32)
+    check_peers("TopK", [x, ints(1000)], outputs=2, axis=1)
+    check_peers("TopK", [np.full(2000, 5, np.float32), ints(2000)], outputs=2, constants=[1], host=False)
+
+
+def test_one_plan_keeps_a_few_and_another_sorts() -> None:
+    model = compiled("agraph (float[N] x, int64[1] k) => (float[M] y, int64[M] i) { y, i = TopK(x, k) }")
+    x = RNG.standard_normal(3000).astype(np.float32)
+    for k in (5, 3000, 0):
+        places = np.argsort(-x, kind="stable")[:k]
+        y, i = model(x, ints(k))
+        np.testing.assert_array_equal(i, places)
+        np.testing.assert_array_equal(y, x[places])
+    kernels = {kernel for root in model.plans for child in root.children.values() for kernel in child.kernels}
+    assert {kernel.rpartition("_")[0] for kernel in kernels} == {"top_k", "top_k_sorted"}
+
+
 def test_no_rows_and_one_dim() -> None:
     check_peers("TopK", [np.zeros((0, 4), np.float32), ints(2)], outputs=2)
     check_peers("TopK", [RNG.standard_normal(100).astype(np.float32), ints(9)], outputs=2)
