@@ -15,6 +15,8 @@ import pytest
 from onnx.parser import parse_model
 
 import onnxloom
+from onnxloom.conversion.onnx_import import import_model
+from onnxloom.transforms.describe import describe
 from onnxloom.transforms.plugins import use_plugins
 
 X = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
@@ -274,6 +276,11 @@ def test_a_known_op_of_another_domain_can_be_taken_over() -> None:
     assert onnxloom.InferenceSession(source, options).run(None, {"x": np.zeros(2, np.float32)})[
         0
     ].tolist() == [1, 1]
+
+
+def test_messages_call_it_by_its_own_name() -> None:
+    described = [describe(o) for o in import_model(named()).walk() if o.name == "onnx.Custom"]
+    assert described == ['my.Scale "the node"']
 
 
 def test_compile_takes_objects() -> None:
