@@ -62,6 +62,7 @@ from onnxloom.dialects import loom
 from onnxloom.dialects.loom.launch_fit import launch_fault
 from onnxloom.dialects.onnx.constant import constant_attr, constant_value
 from onnxloom.dialects.onnx.dtypes import tensor_type_of
+from onnxloom.dialects.onnx.narrow import is_complex
 from onnxloom.dialects.onnx.semantics import scalar_semantics
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, has_kernel, storage_type
 from onnxloom.dialects.onnx.types import StringType
@@ -371,6 +372,14 @@ def buffer_element(type_: Attribute) -> Attribute:
     if isinstance(element, StringType) or not has_kernel(element):
         raise Declined(f"kernels hold no elements of type {element}")
     return storage_type(element)
+
+
+def number_element(type_: Attribute) -> Attribute:
+    """`buffer_element` of numbers that kernels compute with. Raises Declined for complex ones, too."""
+    element = ranked(type_, "an operand").element_type
+    if is_complex(element):
+        raise Declined(f"kernels do not compute with elements of type {element}")
+    return buffer_element(type_)
 
 
 def index_value(size: SSAValue) -> int | None:

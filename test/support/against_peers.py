@@ -80,4 +80,5 @@ def _same(got: Sequence[Array], want: Sequence[Array]) -> None:
         if a.dtype.kind in "biu":
             np.testing.assert_array_equal(a, b)
         else:
-            np.testing.assert_array_equal(a.astype(np.float64), b.astype(np.float64))
+            wide = np.complex128 if a.dtype.kind == "c" else np.float64
+            np.testing.assert_array_equal(a.astype(wide), b.astype(wide))

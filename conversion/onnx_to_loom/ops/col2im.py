@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, number_element, rank_of, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
@@ -24,7 +24,7 @@ def lower_col2im(op: onnx.Col2ImOp, inputs: Inputs, builder: KernelBuilder) -> S
     columns, image_shape, block_shape = inputs
     assert columns is not None and image_shape is not None and block_shape is not None
     type_ = ranked(op.output.type, "the result")
-    storage, spatial = buffer_element(columns.type), type_.get_num_dims() - 2
+    storage, spatial = number_element(columns.type), type_.get_num_dims() - 2
     if storage == i1 or rank_of(columns) != 3 or spatial < 1:
         raise Declined("Col2Im of booleans or of this rank has no kernel")
     wide = compute_type(storage)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, number_element
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.selection.chosen_places import chosen_places, count_chosen
 from onnxloom.dialects import onnx
@@ -18,7 +18,7 @@ def lower_non_zero(op: onnx.NonZeroOp, inputs: Inputs, builder: KernelBuilder) -
     """`[rank, count]`; a scalar has no coordinates."""
     (data,) = inputs
     assert data is not None
-    buffer_element(data.type)
+    number_element(data.type)
     dims = builder.dims(data)
     count = count_chosen(builder, data, builder.multiply(dims))
     if not dims:

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    number_element,
+    rank_of,
+    ranked,
+)
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
@@ -23,7 +29,7 @@ def lower_one_hot(op: onnx.OneHotOp, inputs: Inputs, builder: KernelBuilder) -> 
     """The depth is read when the plan is made; negative indices count from its end."""
     indices, depth, values = inputs
     assert indices is not None and depth is not None and values is not None
-    buffer_element(indices.type)
+    number_element(indices.type)
     type_ = ranked(op.output.type, "the result")
     word_type(type_)
     dims = builder.dims(indices)

@@ -11,7 +11,13 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    number_element,
+    rank_of,
+    ranked,
+)
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import duplicate, word_type
@@ -31,7 +37,7 @@ def _combination(op: Operation, data: SSAValue) -> tuple[Attribute, Combine | No
     if reduction == "none":
         return word_type(data.type), None
     element = ranked(data.type, "the data").element_type
-    storage = buffer_element(data.type)
+    storage = number_element(data.type)
     unsigned = is_unsigned(element)
     combine: dict[str, Combine] = {
         "add": lambda s, a, b: s.or_(a, b) if storage == i1 else s.add(a, b),

@@ -11,8 +11,8 @@ from xdsl.ir import Block, Region, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
-    buffer_element,
     index_value,
+    number_element,
     rank_of,
     ranked,
 )
@@ -39,7 +39,7 @@ def lower_top_k(op: onnx.TopKOp, inputs: Inputs, builder: KernelBuilder) -> Sequ
     rank = rank_of(data)
     if rank == 0:
         raise Declined("TopK of a scalar has no kernel")
-    buffer_element(data.type)
+    number_element(data.type)
     axis = int_attr(op, "axis", -1) % rank
     count, size = builder.read(wanted, 0), builder.dim(data, axis)
     refuse_where(builder, count, "slt", builder.index(0), "k is negative")

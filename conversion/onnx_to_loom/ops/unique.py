@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, number_element, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
@@ -37,7 +37,7 @@ def lower_unique(op: onnx.UniqueOp, inputs: Inputs, builder: KernelBuilder) -> S
     (data,) = inputs
     assert data is not None
     word_type(data.type)
-    buffer_element(data.type)
+    number_element(data.type)
     dims, axis = builder.dims(data), 0
     if attr(op, "axis") is None:
         dims = [builder.multiply(dims)]

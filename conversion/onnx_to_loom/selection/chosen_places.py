@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, number_element, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -18,7 +18,7 @@ _BLOCK = 4096
 
 def count_chosen(builder: KernelBuilder, data: SSAValue, size: SSAValue) -> SSAValue:
     """How many of the first `size` elements are not zero: a size that is read while the program runs."""
-    k = KernelBody("count_chosen", [buffer_element(data.type)], [i64], 1)
+    k = KernelBody("count_chosen", [number_element(data.type)], [i64], 1)
     s, block = k.scalars, k.index(_BLOCK)
 
     def count(begin: Scalar, length: Scalar) -> Scalar:
@@ -47,7 +47,7 @@ def chosen_places(
     than a branch. The walk ends behind the last one, so nothing is written past the end.
     """
     rank = len(dims)
-    k = KernelBody("chosen_places", [buffer_element(data.type)], [i64], rank + 1)
+    k = KernelBody("chosen_places", [number_element(data.type)], [i64], rank + 1)
     s, (*sizes, total) = k.scalars, k.sizes
     one, row_size = k.index(1), sizes[-1]
     rows = k.index(1)

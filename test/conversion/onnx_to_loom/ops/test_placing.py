@@ -154,3 +154,38 @@ REASONS: dict[str, tuple[Case, str | None]] = {
 @check(REASONS)
 def test_reasons(case: Case, reason: str | None) -> None:
     assert reason_of(case) == reason
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_elements_are_moved(dtype: str) -> None:
+    def parts(*shape: int) -> Array:
+        return (RNG.standard_normal(shape) + 1j * RNG.standard_normal(shape)).astype(dtype)
+
+    data, places = parts(4, 3), ints(3, 0)
+    moved = data.copy()
+    moved[places] = data[:2]
+    ways: dict[str, tuple[list[Array], Array, dict[str, Any]]] = {
+        "ScatterND": ([data, places[:, None], data[:2]], moved, {}),
+        "Compress": ([data, np.array([True, False, True])], data[[0, 2]], {"axis": 0}),
+        "ReverseSequence": ([data, ints(4, 0, 1)], np.hstack([data[::-1, :1], data[:, 1:]]), {}),
+        "OneHot": ([ints(1), ints(2), data[0, :2]], data[:1, :2], {}),
+    }
+    for name, (arrays, want, attrs) in ways.items():
+        check_peers(name, arrays, want=[want], host=False, runtime=False, dynamic=[True], **attrs)
+
+
+COMPLEX = "tensor<4xcomplex<f32>>"
+NUMBERS = "kernels do not compute with elements of type complex<f32>"
+COMPLEX_REASONS: dict[str, tuple[Case, str | None]] = {
+    "places": (("NonZero", [COMPLEX], "", ["tensor<1x?xi64>"]), NUMBERS),
+    "unique": (("Unique", [COMPLEX], "", ["tensor<?xcomplex<f32>>", "none", "none", "none"]), NUMBERS),
+    "sums": (
+        ("ScatterElements", [COMPLEX, "tensor<4xi64>", COMPLEX], 'reduction = "add"', [COMPLEX]),
+        NUMBERS,
+    ),
+}
+
+
+@check(COMPLEX_REASONS)
+def test_complex_elements_are_not_computed_with(case: Case, reason: str | None) -> None:
+    assert reason_of(case) == reason
