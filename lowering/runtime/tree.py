@@ -187,9 +187,10 @@ class PlanTree:
         if isinstance(step, HostStep):
             self.engine.on_host(step.title, step.reason)
             return self.engine.host.run(step, args)
+        declared = [self.program.specs[slot] for slot in step.results]
         if isinstance(step, LoopStep):
-            return run_loop(step, args, self.engine.tree(step.body))
-        return run_scan(step, args, self.engine.tree(step.body))
+            return run_loop(step, args, self.engine.tree(step.body), declared)
+        return run_scan(step, args, self.engine.tree(step.body), declared)
 
     def _results(self, node: Node, fetches: Sequence[Fetch], cells: dict[int, Any]) -> list[Any]:
         """The returned values, each an array of its own that nobody else refers to.

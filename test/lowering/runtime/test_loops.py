@@ -9,7 +9,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 from text_models import compiled, model_of
 
-from onnxloom.errors import InputError
+from onnxloom.errors import InputError, ModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
 
@@ -148,3 +148,62 @@ def test_a_trip_count_is_one_element() -> None:
     np.testing.assert_array_equal(model(np.array([2]), np.ones(2, np.float32))[0], [4, 4])
     with pytest.raises(InputError, match=r"^Loop: its trip count has shape \[2\]"):
         model(np.array([2, 3]), np.ones(2, np.float32))
+
+
+@pytest.mark.parametrize("trips", [0, -5])
+@pytest.mark.parametrize(("row", "shape"), [("float[3]", (0, 3)), ("float[K]", (0, 0))])
+def test_rows_of_a_loop_that_never_ran_have_the_dims_that_are_declared(
+    trips: int, row: str, shape: tuple[int, ...]
+) -> None:
+    # Unoptimized: what is inferred may say more.
+    model = compiled(
+        f"""agraph (int64 m, float[N] x) => (float[T, K] y) {{
+            c = Constant <value = bool {{1}}> ()
+            y = Loop(m, c) <body = b (int64 i, bool g) => (bool go, {row} o) {{
+                go = Identity(g)
+                o = Neg(x)
+            }}>
+        }}""",
+        opt_level=0,
+    )
+    assert model(np.array(trips), np.ones(3, np.float32))[0].shape == shape
+
+
+@pytest.mark.parametrize(("into", "out"), [(0, 0), (1, 0), (0, 1), (-1, -2)])
+def test_rows_of_a_scan_over_nothing(into: int, out: int) -> None:
+    model = compiled(f"""agraph (float[2] s, float[A, B] x) => (float[2] last, float[C, D] y) {{
+        last, y = Scan <num_scan_inputs = 1, scan_input_axes = [{into}], scan_output_axes = [{out}],
+                        body = b (float[2] a, float[2] v) => (float[2] next, float[2] row) {{
+            next = Add(a, v)
+            row = Neg(next)
+        }}> (s, x)
+    }}""")
+    s = np.array([1.0, 2.0], np.float32)
+    last, y = model(s, np.zeros((0, 2) if into == 0 else (2, 0), np.float32))
+    np.testing.assert_array_equal(last, s)
+    assert y.shape == ((2, 0) if out == 1 else (0, 2))
+
+
+@pytest.mark.parametrize(("into", "out", "wrong"), [(2, 0, 2), (-3, 0, -3), (0, 2, 2), (0, -3, -3)])
+@pytest.mark.parametrize("length", [0, 4])
+def test_an_axis_of_a_scan_that_is_not_there(into: int, out: int, wrong: int, length: int) -> None:
+    model = compiled(
+        f"""agraph (float[A, B] x) => (float[C, D] y) {{
+            y = Scan <num_scan_inputs = 1, scan_input_axes = [{into}], scan_output_axes = [{out}],
+                      body = b (float[K] v) => (float[K] row) {{ row = Neg(v) }}> (x)
+        }}""",
+        opt_level=0,
+        skip_passes=("shape-inference",),
+    )
+    with pytest.raises(ModelError, match=rf"^Scan: axis {wrong} is not in \[-2, 1\]$"):
+        model(np.zeros((length, 2), np.float32))
+
+
+def test_scanned_inputs_of_different_lengths() -> None:
+    model = compiled("""agraph (float[A, N] x, float[B, N] z) => (float[T, N] y) {
+        y = Scan <num_scan_inputs = 2, body = b (float[N] v, float[N] u) => (float[N] o) {
+            o = Add(v, u)
+        }> (x, z)
+    }""")
+    with pytest.raises(InputError, match=r"^Scan: the scanned inputs have different lengths \[2, 3\]$"):
+        model(np.ones((2, 4), np.float32), np.ones((3, 4), np.float32))
