@@ -258,15 +258,7 @@ class KernelBody:
         step: Callable[[Sequence[Scalar]], Sequence[Scalar]],
     ) -> Sequence[Scalar]:
         """`while condition(acc): acc = step(acc)`; gives the last `acc`."""
-        before, after = (Block(arg_types=[v.type for v in init]) for _ in range(2))
-        with self._inside(before):
-            holds = condition(before.args)
-            self.builder.insert(scf.ConditionOp(holds, *before.args))
-        with self._inside(after):
-            self.builder.insert(quick_ops.end_of(step(after.args)))
-        op = scf.WhileOp(list(init), [v.type for v in init], Region(before), Region(after))
-        self.builder.insert(op)
-        return op.results
+        return repeated(self.builder, init, condition, step)
 
     def when(
         self, condition: Scalar, step: Callable[[], Sequence[Scalar]], otherwise: Sequence[Scalar]
@@ -293,6 +285,25 @@ class KernelBody:
     def inside(self, block: Block) -> AbstractContextManager[None]:
         """Writes to the end of `block` for the time of the `with` statement."""
         return self._inside(block)
+
+
+def repeated(
+    builder: Builder,
+    init: Sequence[Scalar],
+    condition: Callable[[Sequence[Scalar]], Scalar],
+    step: Callable[[Sequence[Scalar]], Sequence[Scalar]],
+) -> Sequence[Scalar]:
+    """As `KernelBody.repeat`, where only scalars are written."""
+    before, after = (Block(arg_types=[v.type for v in init]) for _ in range(2))
+    outer = builder.insertion_point
+    builder.insertion_point = InsertPoint.at_end(before)
+    builder.insert(scf.ConditionOp(condition(before.args), *before.args))
+    builder.insertion_point = InsertPoint.at_end(after)
+    builder.insert(quick_ops.end_of(step(after.args)))
+    builder.insertion_point = outer
+    op = scf.WhileOp(list(init), [v.type for v in init], Region(before), Region(after))
+    builder.insert(op)
+    return op.results
 
 
 def _listed(types: Sequence[Attribute]) -> str:

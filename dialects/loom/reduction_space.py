@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, UnitAttr
 from xdsl.ir import SSAValue
-from xdsl.irdl import AnyAttr, irdl_op_definition, prop_def, traits_def, var_operand_def, var_result_def
+from xdsl.irdl import (
+    AnyAttr,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
 from xdsl.traits import Pure
 
 from onnxloom.dialects.loom.plan_time import PlanTensor, PlanTimeOp, known
@@ -18,20 +26,26 @@ class ReductionSpaceOp(PlanTimeOp):
     """Kept and reduced dims of a reduction of `data` over `axes`, merged and padded to `rank` each.
 
     Results: the dims of the result (`out_rank`), kept sizes, kept strides, reduced sizes, reduced
-    strides. No axes, or an empty list, mean all dims.
+    strides. No axes, or an empty list, mean all dims; an empty list means none if `noop`.
     """
 
     name = "loom.reduction_space"
     rank = prop_def(IntegerAttr)
     out_rank = prop_def(IntegerAttr)
     keepdims = prop_def(BoolAttr)
+    noop = opt_prop_def(UnitAttr)
     args = var_operand_def(AnyAttr())
     results_ = var_result_def(IndexType())
     traits = traits_def(Pure())
 
     @staticmethod
     def make(
-        data: SSAValue, axes: SSAValue | None, rank: int, out_rank: int, keepdims: bool
+        data: SSAValue,
+        axes: SSAValue | None,
+        rank: int,
+        out_rank: int,
+        keepdims: bool,
+        noop: bool = False,
     ) -> ReductionSpaceOp:
         """The op with `out_rank + 4 * rank` results."""
         return ReductionSpaceOp.create(
@@ -41,6 +55,7 @@ class ReductionSpaceOp(PlanTimeOp):
                 "rank": IntegerAttr(rank, 64),
                 "out_rank": IntegerAttr(out_rank, 64),
                 "keepdims": BoolAttr.from_bool(keepdims),
+                **({"noop": UnitAttr()} if noop else {}),
             },
         )
 
@@ -52,7 +67,8 @@ class ReductionSpaceOp(PlanTimeOp):
         for axis in axes:
             if not -max(len(shape), 1) <= axis < max(len(shape), 1):
                 raise ValueError(f"axis {axis} is out of range for a tensor of {len(shape)} dims")
-        reduced = {a % len(shape) for a in axes} if axes and shape else set(range(len(shape)))
+        listed = axes or self.noop is not None
+        reduced = {a % len(shape) for a in axes} if listed and shape else set(range(len(shape)))
         keep = bool(self.keepdims)
         dims = [1 if d in reduced else size for d, size in enumerate(shape) if keep or d not in reduced]
         if len(dims) != self.out_rank.value.data:

@@ -12,6 +12,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     program_constant,
     rank_of,
     ranked,
+    shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
@@ -55,24 +56,31 @@ def lower_reduce(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Seque
     noop = bool(int_attr(op, "noop_with_empty_axes", 0))
     rule = reduction(op.name.removeprefix("onnx."), ranked(data.type, "the operand").element_type)
     constant = None if axes is None else program_constant(axes)
-    if axes is None or constant is not None:
+    # No axes are no axes, whoever makes the operand.
+    listless = axes is None or list(shape_of(axes)) == [0]
+    if listless or constant is not None:
         listed = [] if constant is None else [_place(int(a), rank) for a in constant.reshape(-1)]
         chosen = set(listed) if listed or noop else set(range(rank))
         if not chosen and isinstance(op, _IDENTITIES):
             return [data]
         dims = result_dims(builder, data, chosen, keepdims)
         return [reduce_axes(builder, rule, data, chosen, type_, exact_dims(builder, type_, dims))]
-    if noop:
-        raise Declined("axes are not constant, and no axes would mean no reduction")
-    return [_planned(builder, rule, data, axes, type_, keepdims)]
+    assert axes is not None
+    return [_planned(builder, rule, data, axes, type_, keepdims, noop)]
 
 
 def _planned(
-    builder: KernelBuilder, rule: Reduction, data: SSAValue, axes: SSAValue, type_: object, keepdims: bool
+    builder: KernelBuilder,
+    rule: Reduction,
+    data: SSAValue,
+    axes: SSAValue,
+    type_: object,
+    keepdims: bool,
+    noop: bool,
 ) -> SSAValue:
     result_type = ranked(type_, "the result")  # pyright: ignore[reportArgumentType]
     rank, out_rank = max(rank_of(data), 1), result_type.get_num_dims()
-    space = builder.insert(loom.ReductionSpaceOp.make(data, axes, rank, out_rank, keepdims)).results
+    space = builder.insert(loom.ReductionSpaceOp.make(data, axes, rank, out_rank, keepdims, noop)).results
     dims = exact_dims(builder, result_type, space[:out_rank])
     rows = [space[out_rank + i * rank : out_rank + (i + 1) * rank] for i in range(4)]
     return row_reduction(

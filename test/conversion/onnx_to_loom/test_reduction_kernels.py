@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import onnx.helper as oh
 import pytest
-from numerics import Array, check_op
+from numerics import Array, assert_close, check_op, compiled, graph_model, reference
 
 RNG = np.random.default_rng(5)
 REDUCTIONS = [
@@ -49,6 +50,21 @@ def test_reduction_over_no_axes_still_does_its_other_steps(name: str) -> None:
 def test_axes_are_an_input(name: str) -> None:
     x = positive(3, 4, 5)
     check_op(name, [[x, ints(1)], [x, ints(-1)], [x, ints(0)]])
+
+
+@pytest.mark.parametrize("name", ["ReduceSum", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("noop", [0, 1])
+def test_axes_that_are_an_input_may_be_none(name: str, noop: int) -> None:
+    data = np.random.default_rng(3).uniform(-2, 2, (3, 4)).astype(np.float32)
+    for axes in ([], [1], [-2, 1]):
+        node = oh.make_node(name, ["x", "a"], ["y"], noop_with_empty_axes=noop)
+        feeds = {"x": data, "a": np.array(axes, np.int64)}
+        proto = graph_model([node], feeds, {"y": data})
+        proto.graph.input[1].type.tensor_type.shape.dim[0].ClearField("dim_value")
+        model = compiled(proto)
+        assert_close(list(model.run(feeds).values()), reference(proto, feeds), rtol=1e-6)
+        assert not model.host_counts
+        check_op(name, [[data, feeds["a"]]], noop_with_empty_axes=noop, dynamic=False)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float64", "int32", "int64"])

@@ -353,8 +353,6 @@ def test_recurrent(case: Case, reason: str | None) -> None:
     assert reason_of(case) == reason
 
 
-NO_OP = "noop_with_empty_axes = 1 : si64"
-
 REDUCTION: dict[str, tuple[Case, str | None]] = {
     "fits": (("ReduceSum", [*tensors("2x4"), "tensor<1xi64>"], "", tensors("?x?")), None),
     "axis": (
@@ -364,10 +362,6 @@ REDUCTION: dict[str, tuple[Case, str | None]] = {
     "negative axis": (
         ("ArgMax", tensors("2x4"), "axis = -3 : si64", ["tensor<1x4xi64>"]),
         "axis -3 is out of range for a tensor of 2 dims",
-    ),
-    "nothing": (
-        ("ReduceSum", [*tensors("2x4"), "tensor<1xi64>"], NO_OP, tensors("?x?")),
-        "axes are not constant, and no axes would mean no reduction",
     ),
 }
 
