@@ -18,7 +18,7 @@ from onnxloom.conversion.onnx_import.attributes import (
 from onnxloom.conversion.onnx_import.control_flow import CONTROL_FLOW, body_types, control_flow_types
 from onnxloom.conversion.onnx_import.custom_types import custom_types
 from onnxloom.conversion.onnx_import.payloads import Payloads
-from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, OWN_ELEMENT, ResultTypes, unranked
+from onnxloom.conversion.onnx_import.result_types import LIKE_INPUT, ResultTypes, own_element, unranked
 from onnxloom.conversion.onnx_import.scope import Scope, node_title
 from onnxloom.conversion.onnx_import.signature import Signature, signature
 from onnxloom.conversion.onnx_import.tensors import Array, array_of_sparse
@@ -220,7 +220,7 @@ class GraphBuilder:
         like = LIKE_INPUT.get((domain, node.op_type), 0)
         types: list[Attribute] = []
         for index, name in enumerate(node.output):
-            own = OWN_ELEMENT.get((domain, node.op_type, index))
+            own = own_element(node, domain, index)
             element = None if own is None else unranked(ELEMENT_TYPES[own])
             types.append((element or self.types.of_foreign(name, operands, like)) if name else _NONE)
         own = custom_op(domain, node.op_type)

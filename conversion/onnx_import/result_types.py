@@ -62,6 +62,7 @@ LIKE_INPUT: Final[Mapping[tuple[str, str], int]] = {
     ("com.microsoft", "EmbedLayerNormalization"): 2,
     ("com.microsoft", "GatherBlockQuantized"): 2,
     ("com.microsoft", "MatMulIntegerToFloat"): 2,
+    ("com.microsoft", "NGramRepeatBlock"): 1,
     ("com.microsoft", "QAttention"): 3,
     ("com.microsoft", "QEmbedLayerNormalization"): 8,
     ("com.microsoft", "QGemm"): 8,
@@ -82,6 +83,19 @@ OWN_ELEMENT: Final[Mapping[tuple[str, str, int], str]] = {
     ("com.microsoft", "Unique", 2): "int64",
 }
 """Results of foreign ops (by number) that have an element type whatever the inputs have."""
+
+
+def own_element(node: NodeProto, domain: str, index: int) -> str | None:
+    """The element type of a result of a foreign op, whatever its inputs have; None where it follows them."""
+    if (domain, node.op_type) == ("com.microsoft", "MurmurHash3"):
+        is_signed = any(each.name == "positive" and each.i == 0 for each in node.attribute)
+        return "int32" if is_signed else "uint32"
+    return OWN_ELEMENT.get((domain, node.op_type, index))
+
+
+_INFERRED_WRONGLY: Final = ("Attention", "SVMClassifier")
+"""Ops whose inference in the onnx package is not used: that of Attention takes symbolic dims for 0, and an
+SVMClassifier without probabilities scores pairs of classes in all runtimes."""
 
 
 def formal_of(signature: Signature, index: int) -> Formal | None:
@@ -121,8 +135,7 @@ class ResultTypes:
         asked: Mapping[str, TypeProto] | None = None
         for index, name in enumerate(node.output):
             formal = formal_of(signature, index)
-            # The standard's inference of Attention takes symbolic dims for 0: its shapes are not used.
-            found = None if node.op_type == "Attention" else self.known(name)
+            found = None if node.op_type in _INFERRED_WRONGLY else self.known(name)
             if found is None and formal is not None:
                 found = bound.get(formal.type_parameter) or only.get(formal.type_parameter)
             if found is None:

@@ -23,6 +23,7 @@ from onnxloom.lowering.cpu_target import CpuTarget
 from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.lowering.optimize import optimize_module
 from onnxloom.lowering.runtime.host_ops import can_evaluate
+from onnxloom.lowering.runtime.model import CompiledModel
 from peer_cases.case import Array, Case
 from peer_cases.registry import Limit, PeerOp
 
@@ -125,7 +126,7 @@ def _refuse_unknown(module: ModuleOp) -> None:
 
 
 def _compared(op: PeerOp, attempt: _Attempt, found: Tally) -> None:
-    has_host_step = False
+    models: list[CompiledModel] = []
     runs: dict[str, Callable[[], Mapping[str, Any]]] = {}
     for way, module in attempt.modules.items():
         try:
@@ -134,11 +135,10 @@ def _compared(op: PeerOp, attempt: _Attempt, found: Tally) -> None:
             found.refused_by_us += 1
             found.our_reasons.append(f"seed {attempt.seed}: {_line(error)}")
             return
-        has_host_step |= bool(model.host_counts)
+        models.append(model)
         runs[way] = lambda model=model: model.run(dict(attempt.feeds))
     if attempt.host is not None:
         runs["host"] = lambda: evaluate_module(_there(attempt.host), attempt.feeds)
-    found.host_steps += has_host_step
     for way, run in runs.items():
         try:
             got = list(run().values())
@@ -148,6 +148,7 @@ def _compared(op: PeerOp, attempt: _Attempt, found: Tally) -> None:
         problem = difference(attempt.case, got, attempt.want, op.limit)
         if problem:
             found.mismatches.append(f"{_title(attempt, way)}: {problem}")
+    found.host_steps += any(model.host_counts for model in models)
 
 
 def _there(module: ModuleOp | None) -> ModuleOp:
@@ -226,7 +227,7 @@ def _maps_apart(a: Any, b: Any, limit: Limit) -> str:
             return f"{len(a)} items, expected {len(b)}"
         return next((p for x, y in zip(a, b, strict=True) if (p := _maps_apart(x, y, limit))), "")
     if isinstance(b, dict):
-        if list(a) != list(b):
+        if set(a) != set(b):
             return f"keys {list(a)[:5]}, expected {list(b)[:5]}"
         values = [np.array([m[k] for k in b], np.float64) for m in (a, b)]
         return _floats_apart(values[0], values[1], limit.relative)

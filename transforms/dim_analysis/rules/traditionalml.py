@@ -42,8 +42,14 @@ def _classifier(query: OpQuery) -> Sequence[Result]:
     labels = [strs_attr(query.op, names[0]), *(ints_attr(query.op, name) for name in names[1:])]
     given = next((found for found in labels if found), ())
     # A single label stands for two classes when onnxruntime scores it: the width stays open.
-    width = DimExpr.of(len(given)) if len(given) > 2 else None
+    width = DimExpr.of(len(given)) if len(given) > 2 and not _scores_pairs(query) else None
     return [Inferred([_rows(query)], STRING_TYPE if labels[0] else i64), Inferred([_rows(query), width], f32)]
+
+
+def _scores_pairs(query: OpQuery) -> bool:
+    """Whether runtimes give a score for each pair of classes, and not for each class as the standard says."""
+    is_svm = isinstance(query.op, onnx.SVMClassifierOp)
+    return is_svm and bool(ints_attr(query.op, "vectors_per_class")) and not attr(query.op, "prob_a")
 
 
 def _feature_vectorizer(query: OpQuery) -> Sequence[Result]:

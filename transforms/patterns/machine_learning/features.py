@@ -45,6 +45,13 @@ def as_computed(match: Match, name: str = "X") -> Tensor:
     return op.Cast(value, to=TensorProto.FLOAT)
 
 
+def as_f32(match: Match, name: str = "X") -> Tensor:
+    """The operand as f32."""
+    value: Tensor = getattr(match.inputs, name)
+    is_f32 = match.graph.dtype(match[name]) == np.float32
+    return value if is_f32 else op.Cast(value, to=TensorProto.FLOAT)
+
+
 def as_result(match: Match, value: Tensor, name: str = "X") -> Tensor:
     """What was computed as f32, the type of results."""
     if computed_dtype(match, name) is np.float32:
@@ -55,6 +62,12 @@ def as_result(match: Match, value: Tensor, name: str = "X") -> Tensor:
 def feature_count(match: Match, name: str = "X") -> int | None:
     """The number of features, where it is known."""
     return static_dim(match.graph, match[name], 1)
+
+
+def list_or_tensor(match: Match, name: str) -> Array | None:
+    """A list of floats, or the tensor that newer versions have in its place; None where both are absent."""
+    tensor = match.attribute(f"{name}_as_tensor")
+    return numbers(match, name) if tensor is None else np.asarray(tensor).reshape(-1)
 
 
 def numbers(match: Match, name: str) -> Array | None:

@@ -1,4 +1,4 @@
-"""LinearRegressor(X; coefficients, intercepts) -> Gemm(X, coefficients, intercepts; transB=1)"""
+"""LinearRegressor(X; coefficients, intercepts) -> transform(Gemm(X, coefficients, intercepts; transB=1))"""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from onnxloom.dialects import onnx
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.machine_learning.features import as_result, numbers, row_problem
 from onnxloom.transforms.patterns.machine_learning.linear import coefficient_rows, scores
+from onnxloom.transforms.patterns.machine_learning.post_transforms import TRANSFORMS, transformed
 from onnxloom.transforms.rewriting.declarative import DecomposePattern, Inputs, Match, Tensor
 from onnxloom.transforms.rewriting.pattern import Numerics
 
@@ -31,11 +32,12 @@ class LinearRegressorPattern(DecomposePattern):
         intercepts = numbers(match, "intercepts")
         if intercepts is not None and intercepts.size not in (1, targets):
             return no_match(match.anchor, "there is neither one intercept nor one per target")
-        if match.attribute("post_transform") != "NONE":
+        if match.attribute("post_transform") not in TRANSFORMS:
             return no_match(match.anchor, f"what follows is {match.attribute('post_transform')}")
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
         rows = coefficient_rows(match, match.attribute("targets"))
         assert rows is not None, "asked before"
-        return as_result(match, scores(match, rows))
+        transform = match.attribute("post_transform")
+        return as_result(match, transformed(scores(match, rows), transform, len(rows)))

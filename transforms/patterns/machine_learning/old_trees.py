@@ -15,11 +15,16 @@ import numpy as np
 
 from onnxloom.dialects.onnx.constant import constant_attr
 from onnxloom.transforms.miss import Miss, no_match
-from onnxloom.transforms.patterns.machine_learning.features import Array, as_computed, computed_dtype
+from onnxloom.transforms.patterns.machine_learning.features import (
+    Array,
+    as_computed,
+    computed_dtype,
+    list_or_tensor,
+)
 from onnxloom.transforms.rewriting.declarative import Match, Tensor, op
 
-MODES: Final = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ")
-"""By the numbers of TreeEnsemble. BRANCH_NEQ holds of NaN there."""
+MODES: Final = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+"""By the numbers of TreeEnsemble."""
 
 SUM: Final = 1
 MAX_LEAVES: Final = 1 << 24
@@ -46,9 +51,13 @@ def old_trees(match: Match) -> OldTrees | Miss:
     tree, node = _ints(match, "nodes_treeids"), _ints(match, "nodes_nodeids")
     names = ("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids")
     feature, true, false = (_ints(match, name) for name in names)
-    values, modes = match.attribute("nodes_values"), match.attribute("nodes_modes") or ()
+    values, modes = list_or_tensor(match, "nodes_values"), match.attribute("nodes_modes") or ()
     count = len(node)
-    if not count or {len(a) for a in (tree, feature, true, false, modes, values or ())} != {count}:
+    if (
+        not count
+        or values is None
+        or {len(a) for a in (tree, feature, true, false, modes, values)} != {count}
+    ):
         return no_match(match.anchor, "the lists of nodes are of different length")
     if not set(modes) <= {*MODES, "LEAF"}:
         return no_match(match.anchor, "nodes compare in a way that TreeEnsemble does not")
@@ -58,7 +67,7 @@ def old_trees(match: Match) -> OldTrees | Miss:
     if len(place) != count or any(found is None for found in follows):
         return no_match(match.anchor, "a node has two places, or follows that is not there")
     return _tables(
-        match, place, np.stack([f for f in follows if f is not None]), is_leaf, modes, feature, tree
+        match, place, np.stack([f for f in follows if f is not None]), is_leaf, modes, feature, tree, values
     )
 
 
@@ -77,6 +86,7 @@ def _tables(
     modes: tuple[str, ...],
     feature: Array,
     tree: Array,
+    values: Array,
 ) -> OldTrees | Miss:
     leaves, inner = np.flatnonzero(is_leaf), np.flatnonzero(~is_leaf)
     if leaves.size >= MAX_LEAVES:
@@ -94,7 +104,7 @@ def _tables(
     leads = [np.concatenate([is_leaf[row[inner]], np.ones(alone.size, bool)]) for row in follows]
     missing = match.attribute("nodes_missing_value_tracks_true") or (0,) * len(tree)
     padding = np.zeros(alone.size, np.int64)
-    split = np.array(match.attribute("nodes_values"), np.float32).astype(computed_dtype(match))
+    split = values.astype(computed_dtype(match))
     numbers = [MODES.index(modes[at]) for at in inner] + [0] * alone.size
     attributes = {
         "nodes_splits": constant_attr(np.concatenate([split[inner], padding.astype(split.dtype)])),
@@ -131,14 +141,14 @@ def entries_of(match: Match, trees: OldTrees, prefix: str, targets: int) -> Entr
         _ints(match, f"{prefix}_treeids").tolist(), _ints(match, f"{prefix}_nodeids").tolist(), strict=False
     )
     leaf = np.array([trees.leaf_of.get(key, -1) for key in keys], np.int64)
-    target, weight = _ints(match, f"{prefix}_ids"), match.attribute(f"{prefix}_weights")
+    target, weight = _ints(match, f"{prefix}_ids"), list_or_tensor(match, f"{prefix}_weights")
     if weight is None or {len(target), len(weight)} != {len(leaf)} or not len(leaf):
         return no_match(match.anchor, "the lists of weights are of different length")
     if leaf.min() < 0 or target.min() < 0 or target.max() >= targets:
         return no_match(match.anchor, "weights belong to leaves or targets that are not there")
     if targets * len(trees.tree_of) > MAX_WEIGHTS:
         return no_match(match.anchor, "there are more leaves and targets than a table should have")
-    return Entries(leaf, target, np.array(weight, np.float32))
+    return Entries(leaf, target, weight)
 
 
 def summed(match: Match, trees: OldTrees, entries: Entries, targets: int, aggregate: int = SUM) -> Tensor:

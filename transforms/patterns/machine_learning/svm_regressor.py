@@ -2,7 +2,7 @@
 
 The kernel K is linear, poly ((gamma x v + coef0)^degree), sigmoid (tanh(gamma x v + coef0)) or rbf
 (exp(-gamma |x - v|^2), with the difference itself: a product of X would cancel). Without support vectors K is
-X. With one_class the result is 1 where it is above 0, -1 elsewhere.
+X; no runtime has a `post_transform` here. With one_class the result is 1 where it is above 0, -1 elsewhere.
 """
 
 from __future__ import annotations
@@ -50,27 +50,28 @@ class SVMRegressorPattern(DecomposePattern):
             return no_match(match.anchor, f"the kernel is {match.attribute('kernel_type')}")
         if _needs_parameters(match) and _size(match, "kernel_params") != 3:
             return no_match(match.anchor, "the kernel has no gamma, coef0 and degree")
-        if match.attribute("post_transform") != "NONE":
-            return no_match(match.anchor, f"what follows is {match.attribute('post_transform')}")
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
         dtype = computed_dtype(match)
         coefficients, rho = numbers(match, "coefficients"), numbers(match, "rho")
         assert coefficients is not None and rho is not None, "asked before"
-        similar = _similarities(match, dtype) if match.attribute("n_supports") else as_computed(match)
+        supports = match.attribute("n_supports")
+        similar = as_computed(match)
+        if supports:
+            similar = similarities(match, dtype, supports, similar)
         total = op.MatMul(similar, coefficients.astype(dtype).reshape(-1, 1)) + rho[:1].astype(dtype)
         if match.attribute("one_class"):
             total = op.Where(op.Greater(total, 0.0), np.array([1.0], dtype), np.array([-1.0], dtype))
         return as_result(match, total)
 
 
-def _similarities(match: Match, dtype: Any) -> Tensor:
-    """`[rows, supports]`."""
+def similarities(match: Match, dtype: Any, supports: int, x: Tensor) -> Tensor:
+    """K(x, support vectors) as `[rows, supports]`."""
     given = numbers(match, "support_vectors")
     assert given is not None, "asked before"
-    vectors = given.reshape(match.attribute("n_supports"), -1).astype(dtype)
-    x, kernel = as_computed(match), match.attribute("kernel_type")
+    vectors = given.reshape(supports, -1).astype(dtype)
+    kernel = match.attribute("kernel_type")
     gamma, shift, degree = match.attribute("kernel_params") or (0.0, 0.0, 0.0)
     if kernel == "RBF":
         differences = op.Unsqueeze(x, [1]) - vectors

@@ -1,4 +1,4 @@
-"""TreeEnsembleRegressor(X) -> TreeEnsemble(X) + base_values"""
+"""TreeEnsembleRegressor(X) -> transform(TreeEnsemble(X) + base_values)"""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.machine_learning.features import (
     as_result,
     computed_dtype,
-    numbers,
+    list_or_tensor,
     row_problem,
 )
 from onnxloom.transforms.patterns.machine_learning.old_trees import SUM, entries_of, old_trees, summed
+from onnxloom.transforms.patterns.machine_learning.post_transforms import TRANSFORMS, transformed
 from onnxloom.transforms.rewriting.declarative import DecomposePattern, Inputs, Match, Tensor
 from onnxloom.transforms.rewriting.pattern import Numerics
 
@@ -33,17 +34,15 @@ class TreeEnsembleRegressorPattern(DecomposePattern):
         problem = row_problem(match)
         if problem is not None:
             return problem
-        targets, base = match.attribute("n_targets"), numbers(match, "base_values")
+        targets, base = match.attribute("n_targets"), list_or_tensor(match, "base_values")
         if not targets:
             return no_match(match.anchor, "the number of targets is not said")
         if base is not None and base.size not in (1, targets):
             return no_match(match.anchor, "there is neither one base value nor one per target")
-        if match.attribute("post_transform") != "NONE":
+        if match.attribute("post_transform") not in TRANSFORMS:
             return no_match(match.anchor, f"what follows is {match.attribute('post_transform')}")
         if match.attribute("aggregate_function") not in AGGREGATES:
             return no_match(match.anchor, f"trees are joined by {match.attribute('aggregate_function')}")
-        if match.attribute("aggregate_function") in ("MIN", "MAX") and targets > 1:
-            return no_match(match.anchor, "the least or largest of several targets")
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor | Miss:
@@ -62,5 +61,6 @@ class TreeEnsembleRegressorPattern(DecomposePattern):
         else:
             total = summed(match, trees, entries, targets, SUM)
             total = total / np.array(trees.roots, dtype) if aggregate == "AVERAGE" else total
-        base = numbers(match, "base_values")
-        return as_result(match, total if base is None else total + base.astype(dtype))
+        base = list_or_tensor(match, "base_values")
+        total = total if base is None else total + base.astype(dtype)
+        return as_result(match, transformed(total, match.attribute("post_transform"), targets))

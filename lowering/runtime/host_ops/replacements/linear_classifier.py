@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
-from onnxloom.lowering.runtime.host_ops.replacements.post_transform import Array, post_transform
+from onnxloom.lowering.runtime.host_ops.replacements.post_transform import Array, post_transform, two_scores
 
 
 @replaces("LinearClassifier", domain="ai.onnx.ml")
 def linear_classifier(attributes: Attributes, x: Array) -> Sequence[Any]:
-    """Labels and scores. One row of coefficients for two classes means scores of -s and s."""
+    """Labels and scores. One row of coefficients for two classes means scores of 1 - s and s."""
     x = x.reshape(1, -1) if x.ndim == 1 else x
     x = x if x.dtype == np.float64 else x.astype(np.float32)
     labels: list[Any] = attributes.get("classlabels_strings") or attributes.get("classlabels_ints") or []
@@ -28,15 +28,12 @@ def linear_classifier(attributes: Attributes, x: Array) -> Sequence[Any]:
     if coefficients.size < classes * features:
         raise ValueError(f"{coefficients.size} coefficients for {classes} classes of {features} features")
     scores = x @ coefficients[: classes * features].reshape(classes, features).T + intercepts
-    binary = classes == 1 and len(labels) == 2
-    if binary:
-        scores = np.hstack([-scores, scores])
-    transformed = post_transform(scores, attributes.get("post_transform", "NONE"))
-    if binary:
-        best = (transformed[:, 1] > (0.5 if attributes.get("post_transform") == "LOGISTIC" else 0)).astype(
-            int
-        )
+    transform = attributes.get("post_transform", "NONE")
+    if classes == 1 and len(labels) == 2:
+        transformed = two_scores(scores, transform, 1 - scores)
+        best = (scores[:, 0] > 0).astype(int)
     else:
+        transformed = post_transform(scores, transform)
         best = scores.argmax(axis=1)
     names = np.array(
         labels or list(range(scores.shape[1])), object if attributes.get("classlabels_strings") else np.int64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,23 +16,43 @@ NAMES = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 def post_transform(scores: Array, name: str) -> Array:
-    """Scores `[rows, classes]` transformed as `name` says. Raises ValueError for an unknown name."""
-    if name == "NONE":
+    """Scores `[rows, classes]` transformed as `name` says; of a single one only PROBIT makes another.
+
+    Raises ValueError for an unknown name.
+    """
+    if name not in NAMES:
+        raise ValueError(f"unknown post_transform {name!r}")
+    if name == "PROBIT":
+        return probit(scores)
+    if name == "NONE" or scores.shape[1] == 1:
         return scores
     if name == "LOGISTIC":
         return sigmoid(scores)
-    if name == "PROBIT":
-        flat = [_probit(p) for p in scores.ravel().tolist()]
-        return np.array(flat, scores.dtype).reshape(scores.shape)
-    if name not in ("SOFTMAX", "SOFTMAX_ZERO"):
-        raise ValueError(f"unknown post_transform {name!r}")
-    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    largest = scores.max(axis=1, keepdims=True, initial=-np.inf)
+    e = np.exp(scores - largest)
     if name == "SOFTMAX_ZERO":  # scores of 0 stay 0
-        e = np.where(np.abs(scores) > 1e-7, e, 0)
-    total = e.sum(axis=1, keepdims=True)
-    return (e / np.where(total == 0, 1, total)).astype(scores.dtype)
+        counts = np.abs(scores) > 1e-7
+        total = np.where(counts, e, 0).sum(axis=1, keepdims=True)
+        return (np.where(counts, e, scores * np.exp(-largest)) / total).astype(scores.dtype)
+    return (e / e.sum(axis=1, keepdims=True)).astype(scores.dtype)
 
 
-def _probit(p: float) -> float:
-    """The inverse of the normal distribution function."""
-    return NormalDist().inv_cdf(p) if 0 < p < 1 else np.nan
+def two_scores(score: Array, name: str, opposite: Array) -> Array:
+    """Both scores of two classes, of the second's `[rows, 1]`; `opposite` is the other without LOGISTIC.
+
+    Raises ValueError for PROBIT, which leaves the other undefined.
+    """
+    if name == "PROBIT":
+        raise ValueError("PROBIT of one score says nothing about a second class")
+    if name == "LOGISTIC":
+        return np.hstack([sigmoid(-score), sigmoid(score)])
+    return np.hstack([opposite, score])
+
+
+def probit(p: Array) -> Array:
+    """The inverse of the normal distribution function, as good as Winitzki's approximation of that of erf."""
+    x = 2 * p - 1
+    log = np.log((1 - x) * (1 + x))
+    half = 2 / (3.14159 * 0.147) + 0.5 * log
+    root = np.sqrt(np.sqrt(half * half - log / 0.147) - half)
+    return (np.sqrt(2) * np.where(x < 0, -root, root)).astype(p.dtype)

@@ -131,7 +131,7 @@ DECLINES: list[tuple[type[ContributedOpPattern], ModelProto, str]] = [
     (ContributedAttentionPattern, model("Attention", X, [16, "w"], num_heads=4), "the width of the weights"),
     (
         ContributedAttentionPattern,
-        model("Attention", X, W, B, ([4], I32), num_heads=4),
+        model("Attention", X, W, B, ([3], I32), num_heads=4),
         "not proven to hold one length per row",
     ),
     (
@@ -166,7 +166,12 @@ DECLINES: list[tuple[type[ContributedOpPattern], ModelProto, str]] = [
     ),
     (
         ContributedMultiHeadAttentionPattern,
-        model("MultiHeadAttention", X, X, X, (), ([4], I32), num_heads=4),
+        model("MultiHeadAttention", ["b", 5, 16], X, X, (), ([4], I32), num_heads=4),
+        "not proven to hold one length per row",
+    ),
+    (
+        ContributedMultiHeadAttentionPattern,
+        model("MultiHeadAttention", X, X, X, (), ([3], I32), num_heads=4),
         "not proven to hold one length per row",
     ),
     (
