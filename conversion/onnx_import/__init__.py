@@ -36,6 +36,7 @@ def import_model(
 
     from onnxloom.conversion.onnx_import.edits import apply_edits
     from onnxloom.conversion.onnx_import.module import build_module
+    from onnxloom.conversion.onnx_import.node_order import order_nodes
     from onnxloom.conversion.onnx_import.overridable import drop_defaults
     from onnxloom.conversion.onnx_import.text_check import check_text
 
@@ -45,6 +46,7 @@ def import_model(
         if edits is not None:
             apply_edits(loaded.proto, edits)
         drop_defaults(loaded.proto, overridden)
+        order_nodes(loaded.proto)
         module = build_module(loaded)
         module.verify()
     except ModelError as error:

@@ -300,7 +300,7 @@ def odd_tensor() -> TensorProto:
     ("model", "expected"),
     [
         (model_of([relu("z", "y", "bad")]), "node 'bad' (Relu) reads 'z', which nothing before it defines"),
-        (model_of([relu("h", "y"), relu("x", "h")]), "node 0 (Relu) reads 'h', which nothing before"),
+        (model_of([relu("h", "y"), relu("y", "h")]), "node 0 (Relu) reads 'h', which nothing before"),
         (model_of([relu("y", "y", "loop")]), "node 'loop' (Relu) reads 'y'"),
         (model_of([relu("x", "y"), relu("x", "y", "twice")]), "'twice' (Relu) defines 'y', which is defined"),
         (model_of([relu("x", "h")]), "has output 'y', which nothing in it defines"),
