@@ -14,11 +14,12 @@ Array = np.ndarray[Any, Any]
 @replaces("Unique")
 def unique(attributes: Attributes, x: Array) -> list[Array]:
     """Values (or slices along `axis`), places of the first of each, which one each is, and counts."""
-    axis = attributes.get("axis")
+    axis, is_text = attributes.get("axis"), x.dtype == object
+    x = x.astype(np.str_) if is_text else x  # slices of Python objects have no order in numpy
     values, first, inverse, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True, axis=axis
     )
-    inverse = inverse.reshape(-1)
+    values, inverse = values.astype(object) if is_text else values, inverse.reshape(-1)
     if not attributes.get("sorted", 1):
         order = np.argsort(first)
         values = np.take(values, order, axis=axis or 0)
