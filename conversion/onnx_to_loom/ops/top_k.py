@@ -18,17 +18,23 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.selection.best_of_rows import HeapRows, SortedRows
+from onnxloom.conversion.onnx_to_loom.selection.best_of_rows import BLOCK, CollectedRows, HeapRows
 from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import key_width
 from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 
-_LONG = 1024
-"""A row of so many elements may be worth sorting (a pass of the sort clears a table)."""
+_LONG = 256
+"""Elements of a row from which on lists are worth sorting (each time, a table is cleared),"""
 
-_MANY = 8
-"""It is, where more than one in so many elements is wanted."""
+_MANY = 64
+"""if so many are wanted,"""
+
+_SHARE = 128
+"""and at least one in so many (else a heap hardly changes any more)."""
+
+_LIST = 4
+"""Elements of the list for each one that is wanted."""
 
 
 @lowering(onnx.TopKOp)
@@ -47,26 +53,36 @@ def lower_top_k(op: onnx.TopKOp, inputs: Inputs, builder: KernelBuilder) -> Sequ
     best = _Best(op, data, axis, count)
     known = index_value(count), index_value(size)
     if known[0] is not None and known[1] is not None:
-        return best.lower(builder, known[1] >= _LONG and known[0] * _MANY > known[1])
-    if known[1] is not None and known[1] < _LONG:
+        by_lists = known[0] >= _MANY and _LONG <= known[1] <= known[0] * _SHARE
+        return best.lower(builder, by_lists)
+    if (known[0] is not None and known[0] < _MANY) or (known[1] is not None and known[1] < _LONG):
         return best.lower(builder, False)
-    many = builder.multiply([count, builder.index(_MANY)])
-    is_many = builder.insert(arith.CmpiOp(many, size, "sgt")).results[0]
-    is_long = builder.insert(arith.CmpiOp(size, builder.index(_LONG), "sge")).results[0]
-    one, zero = builder.index(1), builder.index(0)
-    is_both = builder.insert(arith.SelectOp(is_many, one, zero)).results[0]
-    is_both = builder.insert(arith.SelectOp(is_long, is_both, zero)).results[0]
-    sorts, keeps = Block(), Block()
-    for block, by_sorting in ((sorts, True), (keeps, False)):
-        results = best.lower(builder.nested(block), by_sorting)
+    condition = _all_hold(
+        builder,
+        (count, "sge", builder.index(_MANY)),
+        (size, "sge", builder.index(_LONG)),
+        (size, "sle", builder.multiply([count, builder.index(_SHARE)])),
+    )
+    collects, keeps = Block(), Block()
+    for block, by_lists in ((collects, True), (keeps, False)):
+        results = best.lower(builder.nested(block), by_lists)
         block.add_op(loom.YieldOp.create(operands=results))
     return builder.insert(
         loom.IfOp.create(
-            operands=[is_both],
+            operands=[condition],
             result_types=[r.type for r in op.results],
-            regions=[Region(sorts), Region(keeps)],
+            regions=[Region(collects), Region(keeps)],
         )
     ).results
+
+
+def _all_hold(builder: KernelBuilder, *comparisons: tuple[SSAValue, str, SSAValue]) -> SSAValue:
+    """1 where all comparisons of sizes hold, else 0."""
+    zero, holds = builder.index(0), builder.index(1)
+    for a, predicate, b in comparisons:
+        found = builder.insert(arith.CmpiOp(a, b, predicate)).results[0]
+        holds = builder.insert(arith.SelectOp(found, holds, zero)).results[0]
+    return holds
 
 
 @dataclass(frozen=True)
@@ -78,19 +94,24 @@ class _Best:
     axis: int
     count: SSAValue
 
-    def lower(self, builder: KernelBuilder, by_sorting: bool) -> Sequence[SSAValue]:
+    def lower(self, builder: KernelBuilder, by_lists: bool) -> Sequence[SSAValue]:
         """Values and places."""
         dims, axis = builder.dims(self.data), self.axis
         before, size, after = dims[:axis], dims[axis], dims[axis + 1 :]
         element = ranked(self.data.type, "the data").element_type
         types = [ranked(result.type, "a result") for result in self.op.results]
-        room = builder.multiply([size, builder.index(2)]) if by_sorting else self.count
         outs = [builder.empty(type_, [*before, self.count, *after]) for type_ in types]
-        outs.append(builder.private(i64, room))
-        if by_sorting and key_width(element) == 64:
-            outs.append(builder.private(i64, room))
-        kind, name = (SortedRows, "top_k_sorted") if by_sorting else (HeapRows, "top_k")
-        k = builder.kernel(name, [self.data], [value.type for value in outs], 4)
-        kind(k, element, int_attr(self.op, "largest", 1) != 0, axis == len(dims) - 1).write()
         sizes = [builder.multiply(before), size, builder.multiply(after), self.count]
+        room = self.count
+        if by_lists:
+            length = builder.multiply([self.count, builder.index(_LIST)])
+            length = builder.insert(arith.MinSIOp(length, size)).results[0]
+            sizes.append(builder.insert(arith.AddiOp(length, builder.index(BLOCK))).results[0])
+            room = builder.multiply([sizes[-1], builder.index(2)])
+        outs.append(builder.private(i64, room))
+        if by_lists and key_width(element) == 64:
+            outs.append(builder.private(i64, room))
+        kind, name = (CollectedRows, "top_k_lists") if by_lists else (HeapRows, "top_k")
+        k = builder.kernel(name, [self.data], [value.type for value in outs], len(sizes))
+        kind(k, element, int_attr(self.op, "largest", 1) != 0, axis == len(dims) - 1).write()
         return builder.launch(k, [self.data], outs, sizes)[:2]

@@ -1,4 +1,4 @@
-"""How are the best elements of a row found? From a heap, or, if they are many, by sorting the whole row."""
+"""How are the best elements of a row found? With a heap, or, if they are many, with lists that are sorted."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import (
     place_of_item,
 )
 from onnxloom.conversion.onnx_to_loom.selection.radix_sort import RadixSort
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float, is_unsigned
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float, is_unsigned, storage_type
 
-_BLOCK = 32
+BLOCK = 32
 """Elements that are compared with the worst of the best together."""
 
 
@@ -35,7 +35,7 @@ class BestOfRows(ABC):
         self.is_packed = key_width(element) == 32
         self.data, (self.values, self.places, self.items, *keys) = k.ins[0], k.outs
         self.keys = keys[0] if keys else None
-        self.outer, self.size, inner, self.wanted = k.sizes
+        self.outer, self.size, inner, self.wanted = k.sizes[:4]
         self.inner = k.index(1) if is_last else inner
 
     def write(self) -> None:
@@ -58,6 +58,29 @@ class BestOfRows(ABC):
         k = self.k
         return k.load(self.data, k.add(self.first, k.mul(place, self.inner)))
 
+    def _is_dull(self, at: Scalar, worst: Scalar) -> Scalar:
+        """Whether nothing in the whole block of elements at `at` is better than `worst`."""
+        k, s = self.k, self.k.scalars
+        block = k.index(BLOCK)
+
+        def compare(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+            hit = self._may_be_better(self._value(k.add(at, i)), worst)
+            return [s.or_(acc[0], s.int_to_int(hit, i32, True))]
+
+        def whole_block() -> Sequence[Scalar]:
+            (hits,) = k.reduce(block, [s.const(0, i32)], compare)
+            return [s.cmp("eq", hits, s.const(0, i32))]
+
+        return k.when(s.cmp("le", k.add(at, block), self.size), whole_block, [s.const(0, i1)])[0]
+
+    def _may_be_better(self, value: Scalar, worst: Scalar) -> Scalar:
+        """Holds for all elements better than `worst`, and for hardly any other but NaN."""
+        s = self.k.scalars
+        value, worst = s.widen(value), s.widen(worst)
+        if is_float(value.type):
+            return s.emit(arith.CmpfOp(value, worst, "ugt" if self.largest else "ult"))
+        return s.cmp("gt" if self.largest else "lt", value, worst, is_unsigned(self.element))
+
     def _key(self, place: Scalar) -> Scalar:
         """Smaller is better."""
         key = ordered_key(self.k.scalars, self._value(place), self.element)
@@ -71,17 +94,73 @@ class BestOfRows(ABC):
         return place_of_item(self.k.scalars, item) if self.is_packed else item
 
 
-class SortedRows(BestOfRows):
-    """The whole row is sorted."""
+class CollectedRows(BestOfRows):
+    """What is better than the worst of the best goes to a list, of which the best remain once it is full.
+
+    The last size is the length of the list, in which all elements of a short row find room.
+    """
 
     def _find(self) -> Scalar:
+        k, s, capacity = self.k, self.k.scalars, self.k.sizes[-1]
+        begin = k.private(k.mul(capacity, k.index(2)))
+        room = k.sub(capacity, k.index(BLOCK))
+
+        def is_left(acc: Sequence[Scalar]) -> Scalar:
+            return s.cmp("lt", acc[0], self.size)
+
+        def fill_and_cut(acc: Sequence[Scalar]) -> Sequence[Scalar]:
+            at, held, worst = acc
+            takes_all = s.cmp("lt", held, self.wanted)
+
+            def has_room(state: Sequence[Scalar]) -> Scalar:
+                return s.and_(is_left(state), s.cmp("le", state[1], room))
+
+            def take(state: Sequence[Scalar]) -> Sequence[Scalar]:
+                return self._take(begin, (state[0], state[1]), worst, takes_all)
+
+            at, count = k.repeat([at, held], has_room, take)
+            self._make_items(begin, held, count)
+            found = RadixSort(k, self.items, begin, capacity, self.keys).sort(count)
+            kept = s.minimum(count, self.wanted)
+            for buffer in (self.items, self.keys):
+                if buffer is not None:
+                    with k.loop(kept) as j:
+                        k.store(k.load(buffer, k.add(found, j)), buffer, k.add(begin, j))
+            last = self._place(k.load(self.items, k.sub(k.add(begin, kept), k.index(1))))
+            return [at, kept, self._value(k.to_index(last))]
+
+        none = s.const(0, storage_type(self.element))
+        k.repeat([k.index(0), k.index(0), none], is_left, fill_and_cut)
+        return begin
+
+    def _make_items(self, begin: Scalar, first: Scalar, end: Scalar) -> None:
+        """Items from the places that were listed last."""
         k = self.k
-        begin = k.private(k.mul(self.size, k.index(2)))
-        with k.loop(self.size, parallel=True) as i:
-            k.store(self._item(i), self.items, k.add(begin, i))
+        with k.loop(end, start=first, parallel=True) as j:
+            at = k.add(begin, j)
+            place = k.to_index(k.load(self.items, at))
+            k.store(self._item(place), self.items, at)
             if self.keys is not None:
-                k.store(self._key(i), self.keys, k.add(begin, i))
-        return RadixSort(k, self.items, begin, self.size, self.keys).sort(self.size)
+                k.store(self._key(place), self.keys, at)
+
+    def _take(
+        self, begin: Scalar, state: tuple[Scalar, Scalar], worst: Scalar, takes_all: Scalar
+    ) -> Sequence[Scalar]:
+        """Goes on to the next block that may have something for the list, and behind it. Lists places."""
+        k, s, (at, count) = self.k, self.k.scalars, state
+
+        def is_dull(acc: Sequence[Scalar]) -> Scalar:
+            return k.when(s.not_(takes_all), lambda: [self._is_dull(acc[0], worst)], [s.const(0, i1)])[0]
+
+        (at,) = k.repeat([at], is_dull, lambda acc: [k.add(acc[0], k.index(BLOCK))])
+        end = s.minimum(k.add(at, k.index(BLOCK)), self.size)
+
+        def append(place: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
+            k.store(k.from_index(place, i64), self.items, k.add(begin, acc[0]))
+            taken = s.or_(self._may_be_better(self._value(place), worst), takes_all)
+            return [k.add(acc[0], s.select(taken, k.index(1), k.index(0)))]
+
+        return [s.maximum(end, at), *k.reduce(end, [count], append, start=at)]
 
 
 class HeapRows(BestOfRows):
@@ -104,25 +183,13 @@ class HeapRows(BestOfRows):
     def _scan(self, heap: Heap, size: Scalar) -> None:
         """Looks at the elements behind those that the heap began with."""
         k, s = self.k, self.k.scalars
-        block = k.index(_BLOCK)
+        block = k.index(BLOCK)
 
         def pass_block(acc: Sequence[Scalar]) -> Sequence[Scalar]:
             return [k.add(acc[0], block)]
 
         def is_dull(acc: Sequence[Scalar]) -> Scalar:
-            at = acc[0]
-            fits = s.cmp("le", k.add(at, block), size)
-            worst = self._worst(heap)
-
-            def compare(i: Scalar, acc: Sequence[Scalar]) -> Sequence[Scalar]:
-                hit = self._may_be_better(self._value(k.add(at, i)), worst)
-                return [s.or_(acc[0], s.int_to_int(hit, i32, True))]
-
-            def whole_block() -> Sequence[Scalar]:
-                (hits,) = k.reduce(block, [s.const(0, i32)], compare)
-                return [s.cmp("eq", hits, s.const(0, i32))]
-
-            return k.when(fits, whole_block, [s.const(0, i1)])[0]
+            return self._is_dull(acc[0], self._worst(heap))
 
         def is_left(acc: Sequence[Scalar]) -> Scalar:
             return s.cmp("lt", acc[0], size)
@@ -152,14 +219,6 @@ class HeapRows(BestOfRows):
 
     def _worst(self, heap: Heap) -> Scalar:
         return self._value(self.k.to_index(self._place(heap.item(self.k.index(0)))))
-
-    def _may_be_better(self, value: Scalar, worst: Scalar) -> Scalar:
-        """Holds for all elements better than `worst`, and for hardly any other but NaN."""
-        s = self.k.scalars
-        value, worst = s.widen(value), s.widen(worst)
-        if is_float(value.type):
-            return s.emit(arith.CmpfOp(value, worst, "ugt" if self.largest else "ult"))
-        return s.cmp("gt" if self.largest else "lt", value, worst, is_unsigned(self.element))
 
     def _less(self, a: Scalar, b: Scalar) -> Scalar:
         k, s = self.k, self.k.scalars
