@@ -1,7 +1,8 @@
 """How does an op without a kernel become ops that have one? The standard defines some ops as functions.
 
 The body the schema gives for the op's attributes and operand types is imported as a model of its own
-(so that it is upgraded from the opset it was written in) and handed back as ops.
+(so that it is upgraded from the opset it was written in) and handed back as ops. Operands in f16 and bf16 are
+widened for it, so that its result is rounded once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ import onnx.helper as oh
 from onnx import FunctionProto, ModelProto, NodeProto, ValueInfoProto
 from onnx.defs import onnx_opset_version
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, NoneType, TensorType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    Float16Type,
+    ModuleOp,
+    NoneType,
+    TensorType,
+    UnrankedTensorType,
+    f32,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -26,6 +36,7 @@ from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.captures import captured_values
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.dtypes import proto_of_element
+from onnxloom.dialects.onnx.narrow import is_ranked
 from onnxloom.dialects.onnx.semantics import element_type
 from onnxloom.errors import OnnxloomError
 from onnxloom.transforms.schema_function import FUNCTION_DOMAIN, function_schema, schema_function
@@ -47,7 +58,7 @@ def function_body(op: Operation) -> tuple[Block, Sequence[SSAValue]] | None:
     results = ["" if isinstance(r.type, NoneType) else f"y{i}" for i, r in enumerate(op.results)]
     try:
         node = op_to_node(op, names, results)
-        types = [proto_of_type(v.type) for v in op.operands if not is_none(v)]
+        types = [proto_of_type(_given_type(op, v)) for v in op.operands if not is_none(v)]
         function = schema_function(schema, node, types)
         if function is None:
             return None
@@ -62,13 +73,38 @@ def _is_input(value: SSAValue) -> bool:
     return not is_none(value) and constant_value(value) is None
 
 
+def _is_half(value: SSAValue) -> bool:
+    return isinstance(element_type(value), Float16Type | BFloat16Type)
+
+
+def _given_type(op: Operation, value: SSAValue) -> Attribute:
+    """The type the function is given an operand in; a body of ops of its own is for the types it says."""
+    type_: Attribute = value.type
+    if op.regions or not _is_half(value):
+        return type_
+    return TensorType(f32, type_.get_shape()) if is_ranked(type_) else UnrankedTensorType(f32)
+
+
+def _cast(source: str, result: str, element: Attribute) -> NodeProto:
+    return oh.make_node("Cast", [source], [result], to=proto_of_element(element))
+
+
 def _model(op: Operation, node: NodeProto, function: FunctionProto) -> ModelProto:
     node.domain, node.op_type = FUNCTION_DOMAIN, function.name
     present = [(name, v) for name, v in zip(node.input, op.operands, strict=False) if name]
     inputs = [oh.make_value_info(n, proto_of_type(v.type)) for n, v in present if _is_input(v)]
     constants = [tensor_proto(array, n) for n, v in present if (array := constant_value(v)) is not None]
     outputs = [_output(name, r) for name, r in zip(node.output, op.results, strict=False) if name]
-    graph = oh.make_graph([node], "function", inputs, outputs, constants)
+    nodes = [node]
+    halves = {name for name, v in present if not op.regions and _is_half(v)}
+    if halves:
+        results = {name: r for name, r in zip(node.output, op.results, strict=False) if name and _is_half(r)}
+        widen = [_cast(name, f"{name}_wide", f32) for name in sorted(halves)]
+        narrow = [_cast(f"{name}_wide", name, _element(r)) for name, r in results.items()]
+        node.input[:] = [f"{name}_wide" if name in halves else name for name in node.input]
+        node.output[:] = [f"{name}_wide" if name in results else name for name in node.output]
+        nodes = [*widen, node, *narrow]
+    graph = oh.make_graph(nodes, "function", inputs, outputs, constants)
     opsets = [oh.make_opsetid("", onnx_opset_version()), oh.make_opsetid(FUNCTION_DOMAIN, 1)]
     return oh.make_model(graph, opset_imports=opsets, functions=[function])
 
@@ -83,6 +119,12 @@ def _output(name: str, result: SSAValue) -> ValueInfoProto:
         dims = cast("TensorType[Attribute]", type_).get_shape()
         shape = [None if d == DYNAMIC_INDEX else d for d in dims]
     return oh.make_tensor_value_info(name, proto_of_element(element), shape)
+
+
+def _element(value: SSAValue) -> Attribute:
+    element = element_type(value)
+    assert element is not None
+    return element
 
 
 def _inferred(module: ModuleOp) -> Block:

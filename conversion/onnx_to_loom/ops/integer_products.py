@@ -45,11 +45,11 @@ def lower_conv_integer(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
 
 @lowering(onnx.QLinearMatMulOp)
 def lower_qlinear_matmul(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequence[SSAValue]:
-    """The product of two quantized matrices, quantized."""
+    """The product of two quantized matrices, quantized. The factor of the sums is found in f32."""
     given = [v for v in inputs if v is not None]
     assert len(given) == 8
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = given
-    check_scales([a_scale, b_scale, y_scale])
+    check_scales([a_scale, b_scale, y_scale], halves=True)
     target = ranked(op.results[0].type, "the result").element_type
     others = [
         row_operand(builder, a_scale, "a scale"),
@@ -59,7 +59,8 @@ def lower_qlinear_matmul(op: Operation, inputs: Inputs, builder: KernelBuilder) 
     ]
 
     def epilogue(s: Scalars, value: Scalar, operands: Sequence[Scalar]) -> Scalar:
-        left, right, result, zero = operands
+        left, right, result = (s.widen(scale) for scale in operands[:3])
+        zero = operands[3]
         return requantized(s, value, s.divf(s.mul(left, right), result), zero, target)
 
     lhs, rhs = Factor(a, a_zero), Factor(b, b_zero)

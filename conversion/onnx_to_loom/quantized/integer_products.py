@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, Float32Type, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, BFloat16Type, Float16Type, Float32Type, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, program_constant, ranked, shape_of
@@ -140,11 +140,12 @@ def row_operand(builder: KernelBuilder, value: SSAValue, what: str) -> SSAValue:
     return builder.view(value, [builder.index(shape[0]), builder.index(1)])
 
 
-def check_scales(scales: Sequence[SSAValue]) -> None:
-    """Raises Declined unless all scales are f32."""
+def check_scales(scales: Sequence[SSAValue], *, halves: bool = False) -> None:
+    """Raises Declined unless all scales are f32, or with `halves` f16 or bf16."""
+    kinds = (Float32Type, Float16Type, BFloat16Type) if halves else (Float32Type,)
     for scale in scales:
         element = ranked(scale.type, "a scale").element_type
-        if not isinstance(element, Float32Type):
+        if not isinstance(element, kinds):
             raise Declined(f"scales of type {element} have no kernel")
 
 

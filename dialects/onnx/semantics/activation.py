@@ -12,7 +12,7 @@ from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import float_attr, is_none, str_attr
 from onnxloom.dialects.onnx.constant import constant_value
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float
-from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type
+from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type, unsigned
 
 Values = Sequence[Scalar]
 
@@ -53,6 +53,8 @@ def _leaky_relu(s: Scalars, op: Operation, x: Values) -> Scalar:
 
 
 def _prelu(s: Scalars, op: Operation, x: Values) -> Scalar:
+    if unsigned(op):
+        return x[0]
     return _where_negative(s, x[0], s.mul(x[0], x[1]), x[0])
 
 

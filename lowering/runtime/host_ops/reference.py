@@ -23,6 +23,7 @@ def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
     """A function that reads the node's inputs from a name table and adds its outputs."""
     evaluator: ReferenceEvaluator | None = None
     own = tuple(custom_ops().values())
+    givers = _type_givers(node)
 
     def run(values: Values) -> None:
         nonlocal evaluator
@@ -30,9 +31,30 @@ def reference_evaluator(node: onnx.NodeProto) -> Callable[[Values], None]:
             evaluator = _make(node, values, own)
         names = [str(name) for name in evaluator.output_names if name]
         results = cast("list[Any]", evaluator.run(names, dict(values)))  # pyright: ignore[reportUnknownMemberType]
-        values.update(zip(names, results, strict=True))
+        for name, result in zip(names, results, strict=True):
+            values[name] = _of_type(result, values.get(givers.get(name, "")))
 
     return run
+
+
+def _type_givers(node: onnx.NodeProto) -> dict[str, str]:
+    """Output -> an input of its type variable. The reference gives some results as it computes them."""
+    if not onnx.defs.has(node.op_type, node.domain):
+        return {}
+    schema: Any = onnx.defs.get_schema(node.op_type, node.domain)
+    givers: dict[str, str] = {}
+    for name, formal in zip(node.input, schema.inputs, strict=False):
+        if name and formal.is_homogeneous:
+            givers.setdefault(formal.type_str, name)
+    outputs = zip(node.output, schema.outputs, strict=False)
+    return {name: givers[formal.type_str] for name, formal in outputs if formal.type_str in givers}
+
+
+def _of_type(result: Any, giver: Any) -> Any:
+    if not (is_array(result) and is_array(giver)) or result.dtype == giver.dtype:
+        return result
+    strings = {result.dtype.kind, giver.dtype.kind} & set("USO")
+    return result if strings else result.astype(giver.dtype)
 
 
 def _make(node: onnx.NodeProto, values: Values, own: Sequence[CustomOp]) -> ReferenceEvaluator:
