@@ -1,7 +1,7 @@
 """Pass `unroll-loops`: a Loop of few, known iterations becomes the ops of these iterations.
 
 `Loop(3, x) {body} -> body, body, body`; a scan output is the Concat of what each iteration gives. The
-result has more ops than before, which the limits bound: what it saves is a step in Python per iteration,
+result has more ops than before, which the limits bound: what it saves is a step of its own in the plan,
 and what it opens is that each iteration's counter is a constant.
 """
 

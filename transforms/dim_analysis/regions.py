@@ -254,8 +254,8 @@ def _visit_scan(analysis: Analysis, op: onnx.ScanOp) -> None:
     length: DimExpr | None = None
     for operand, argument, axis in zip(operands[states:], block.args[states:], in_axes, strict=False):
         facts = analysis.facts(operand)
-        if facts is None or not facts.shape:
-            continue
+        if facts is None or not facts.shape or not -len(facts.shape) <= axis < len(facts.shape):
+            continue  # an axis that is not there is an error of the run
         size, rest = _without_axis(facts.shape, axis)
         length = size if length is None or size.constant is not None else length
         analysis.refine(argument, Inferred(rest, facts.element))

@@ -192,8 +192,7 @@ def test_an_axis_of_a_scan_that_is_not_there(into: int, out: int, wrong: int, le
             y = Scan <num_scan_inputs = 1, scan_input_axes = [{into}], scan_output_axes = [{out}],
                       body = b (float[K] v) => (float[K] row) {{ row = Neg(v) }}> (x)
         }}""",
-        opt_level=0,
-        skip_passes=("shape-inference",),
+        strict=True,
     )
     with pytest.raises(ModelError, match=rf"^Scan: axis {wrong} is not in \[-2, 1\]$"):
         model(np.zeros((length, 2), np.float32))
