@@ -20,7 +20,7 @@ CANDIDATES := $(PYTHON) python3 python3.13 python3.12 python3.11 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .PHONY: help setup demo test conformance ops check checked lint format models bench lit
-.PHONY: fuzz-passes fuzz-compiled mutate clean
+.PHONY: fuzz-passes fuzz-compiled peer mutate clean
 
 help:
 	@sed -n 's/^#   make/make/p' Makefile
@@ -29,6 +29,7 @@ help:
 	@echo "make conformance  all cases of the ONNX standard's own test suite (a sample of them is in make test)"
 	@echo 'make checked tests, conformance, models and random graphs with kernels that check every access to memory'
 	@echo 'make ops     write docs/ops.md: how each op runs (runs the conformance suite)'
+	@echo 'make peer    com.microsoft, ai.onnx.ml and string ops against onnxruntime, at random (ONLY=part COUNT=200)'
 	@echo 'make fuzz-passes    20,000 random graphs through each pass alone (SEED=0 COUNT=20000)'
 	@echo 'make fuzz-compiled  1,000 random graphs through the compiled pipeline (SEED=0 COUNT=1000)'
 	@echo 'make mutate  take every guard of passes, patterns and kinds away once; tests must notice (ONLY="path ...")'
@@ -83,6 +84,9 @@ checked: $(READY)
 
 # Graph number i is that of seed SEED + i; failures are reduced and kept in test/random/cases/Inputs.
 SEED ?= 0
+
+peer: $(READY)
+	$(BIN)/python test/peer/report.py --seed $(SEED) --count $(or $(COUNT),200) --jobs $(JOBS) --only "$(ONLY)"
 
 fuzz-passes: $(READY)
 	$(BIN)/python test/random/hunt.py passes --seed $(SEED) --count $(or $(COUNT),20000) --jobs $(JOBS)

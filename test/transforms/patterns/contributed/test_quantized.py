@@ -111,3 +111,17 @@ DECLINES = [
 @pytest.mark.parametrize(("pattern", "case", "reason"), DECLINES)
 def test_declines(pattern: Any, case: Any, reason: str) -> None:
     assert reason in decline_reason(model_of(*case)[0], pattern)
+
+
+@pytest.mark.parametrize(("axes", "keepdims"), [([1], 0), ([-1, 2], 1), (None, 1)])
+def test_mean(axes: list[int] | None, keepdims: int) -> None:
+    """onnxruntime has the schema only."""
+    given = {"keepdims": keepdims} if axes is None else {"axes": axes, "keepdims": keepdims}
+    model, feeds = model_of("QLinearReduceMean", [X, S, Z, T, Y], given)
+    compiled = onnxloom.compile(model, cache=False)
+    (actual,) = compiled.run(feeds).values()
+    assert compiled.host_steps == 0, compiled.host_counts
+    mean = ((X.astype(np.float64) - Z) * S).mean(None if axes is None else tuple(axes), keepdims=bool(keepdims))
+    wanted = np.clip(np.rint(mean / T) + Y, 0, 255)
+    assert actual.dtype == np.uint8 and actual.shape == wanted.shape
+    assert np.abs(actual - wanted).max() <= 1
