@@ -272,6 +272,27 @@ def test_bits_of_a_type_that_numpy_lacks() -> None:
         onnxloom.OrtValue.ortvalue_from_shape_and_type([1], "foo")
 
 
+def test_what_cannot_be_bound_is_told_at_once() -> None:
+    session, other = onnxloom.InferenceSession(BYTES), onnxloom.InferenceSession(BYTES)
+    binding = session.io_binding()
+    with pytest.raises(onnxloom.UsageError, match="the model has no input 'zz'; it has 'x', 'b'"):
+        binding.bind_cpu_input("zz", X)
+    for name in ("x", "b"):
+        binding.bind_cpu_input(name, X)
+    binding.bind_output("y")
+    with pytest.raises(onnxloom.InputError, match="run by the session that made it"):
+        other.run_with_iobinding(binding)
+    session.run_with_iobinding(binding)
+
+
+def test_what_is_no_tensor_and_no_device() -> None:
+    with pytest.raises(onnxloom.InputError, match=r"tensors have no elements of dtype datetime64\[s\]"):
+        onnxloom.OrtValue.ortvalue_from_numpy(np.zeros(1, "M8[s]"))
+    assert onnxloom.OrtValue(np.zeros(1, "M8[s]")).data_type() == "tensor(datetime64[s])"
+    with pytest.raises(onnxloom.InputError, match="Unsupported device type: foo"):
+        onnxloom.OrtDevice.make("foo", 0)
+
+
 def test_texts_are_values() -> None:
     value = onnxloom.OrtValue.ortvalue_from_shape_and_type([2], TensorProto.STRING)
     assert value.numpy().tolist() == ["", ""] and value.data_type() == "tensor(string)"
