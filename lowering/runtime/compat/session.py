@@ -241,6 +241,12 @@ class InferenceSession:
         """Comparable with `time.monotonic_ns()`; 0 without profiling."""
         return 0 if self._profiler is None else self._profiler.start_ns
 
+    def __copy__(self) -> InferenceSession:
+        """Another object for the same compiled model."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
     def __getstate__(self) -> Any:
         """Raises TypeError. (Classes that derive from it and can say how to make one again override this.)"""
         raise TypeError("cannot pickle an InferenceSession: make one from the model where it is needed")

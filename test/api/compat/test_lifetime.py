@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import pickle
@@ -136,6 +137,13 @@ class PickledSession(onnxloom.InferenceSession):
 def test_a_class_that_derives_from_it_may_pickle() -> None:
     again = pickle.loads(pickle.dumps(PickledSession(BYTES)))
     assert again.get_inputs()[0].name == "x"
+
+
+def test_a_copy_runs_the_same_model() -> None:
+    session = onnxloom.InferenceSession(BYTES)
+    other = copy.copy(session)
+    assert other is not session and other.model is session.model
+    np.testing.assert_array_equal(other.run(["y"], feeds(1))[0], session.run(["y"], feeds(1))[0])
 
 
 def test_a_session_that_nobody_needs_is_freed() -> None:
