@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from onnxloom.conversion.onnx_export.node import op_to_node
 from onnxloom.dialects.onnx.access import is_none
 from onnxloom.dialects.onnx.captures import captured_values
-from onnxloom.errors import ModelError, OnnxloomError
+from onnxloom.errors import ModelError, OnnxloomError, UnsupportedOpError
 from onnxloom.lowering.plan.program import HostNode, is_array
 from onnxloom.transforms.describe import describe
 
@@ -29,7 +29,7 @@ class NodeEvaluator:
         """Results of an op, None for those left out; `values` holds its operands and what it captures.
 
         Raises:
-            ModelError: the op cannot be evaluated on these values.
+            ModelError: the op cannot be evaluated on these values, or by nothing here.
         """
         found = self._prepared.get(op)
         if found is None:
@@ -50,13 +50,17 @@ class NodeEvaluator:
 
 
 def _prepare(op: Operation) -> tuple[dict[SSAValue, str], list[str], Run]:
-    from onnxloom.lowering.runtime.host_ops import prepare
+    from onnxloom.lowering.runtime.host_ops import can_evaluate, prepare
 
     values = dict.fromkeys((*op.operands, *captured_values(op)))
     names = {value: f"v{index}" for index, value in enumerate(values) if not is_none(value)}
     inputs = [names.get(value, "") for value in op.operands]
     outputs = ["" if is_none(result) else f"r{index}" for index, result in enumerate(op.results)]
     node = op_to_node(op, inputs, outputs, captured=names)
+    if not can_evaluate(node.domain, node.op_type):
+        raise UnsupportedOpError(
+            f"{describe(op)}: nothing here runs {node.op_type} of {node.domain or 'ai.onnx'}"
+        )
     return names, outputs, prepare(HostNode(node.SerializeToString(), node.op_type, node.domain, node.name))
 
 

@@ -16,6 +16,7 @@ from onnx.parser import parse_model
 
 import onnxloom
 from onnxloom.conversion.onnx_import import import_model
+from onnxloom.tools.cli import main
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.plugins import use_plugins
 
@@ -276,6 +277,17 @@ def test_a_known_op_of_another_domain_can_be_taken_over() -> None:
     assert onnxloom.InferenceSession(source, options).run(None, {"x": np.zeros(2, np.float32)})[
         0
     ].tolist() == [1, 1]
+
+
+def test_to_check_a_model_takes_its_functions_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plugin, source = tmp_path / "my_ops.py", tmp_path / "m.onnx"
+    plugin.write_text(PLUGIN)
+    source.write_bytes(named())
+    command = ["check", str(source), "--dim", "N=2"]
+    assert main([*command, "--load-plugin", str(plugin)]) == 0
+    capsys.readouterr()
+    assert main(command) == 1
+    assert 'my.Scale "the node": nothing here runs Scale of my' in capsys.readouterr().err
 
 
 def test_messages_call_it_by_its_own_name() -> None:

@@ -85,6 +85,7 @@ RAISING: dict[str, Situation] = {
     "config entry of another type": lambda ort, session: ort.SessionOptions().add_session_config_entry(
         "a", 1
     ),
+    "run config entry of a number": lambda ort, session: ort.RunOptions().add_run_config_entry("a", 1),
     "no run config entry": lambda ort, session: ort.RunOptions().get_run_config_entry("none"),
     "unknown run option": lambda ort, session: setattr(ort.RunOptions(), "foo", 3),
     "terminated": terminated,
@@ -196,6 +197,12 @@ def test_negative_dims_are_refused() -> None:
     ):
         with pytest.raises(onnxloom.InputError, match=r"dim 'batch' is -1"):
             method("batch", -1)
+
+
+@pytest.mark.parametrize("ending", ["onnx", "mlir", "loom", "ort"])
+def test_whatever_the_name_of_a_missing_file_ends_in(ending: str) -> None:
+    with pytest.raises(ours.NoSuchFile, match=f"^/no/such.{ending}: No such file or directory$"):
+        onnxloom.InferenceSession(f"/no/such.{ending}")
 
 
 def test_a_cancelled_load() -> None:
