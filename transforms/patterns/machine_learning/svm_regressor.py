@@ -74,8 +74,9 @@ def similarities(match: Match, dtype: Any, supports: int, x: Tensor) -> Tensor:
     kernel = match.attribute("kernel_type")
     gamma, shift, degree = match.attribute("kernel_params") or (0.0, 0.0, 0.0)
     if kernel == "RBF":
-        differences = op.Unsqueeze(x, [1]) - vectors
-        return op.Exp(op.ReduceSumSquare(differences, [2], keepdims=0) * -gamma)
+        # Support vectors stand side by side: there are more of them than features.
+        differences = op.Unsqueeze(x, [2]) - np.ascontiguousarray(vectors.T)
+        return op.Exp(op.ReduceSumSquare(differences, [1], keepdims=0) * -gamma)
     products = op.MatMul(x, np.ascontiguousarray(vectors.T))
     if kernel == "LINEAR":
         return products
