@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from onnxloom.errors import TerminatedError, UnsupportedFeatureError, UsageError
+from onnxloom.errors import UnsupportedFeatureError, UsageError
 from onnxloom.lowering.runtime.compat.checked_attributes import CheckedAttributes
 
 
@@ -45,8 +45,3 @@ class RunOptions(CheckedAttributes):
     def add_active_adapter(self, adapter: Any) -> None:
         """Raises UnsupportedFeatureError."""
         raise UnsupportedFeatureError("RunOptions.add_active_adapter: LoRA adapters are not supported")
-
-    def check_terminated(self) -> None:
-        """Raises TerminatedError if `terminate` is set."""
-        if self.terminate:
-            raise TerminatedError("the run ended because RunOptions.terminate is set")

@@ -7,7 +7,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from onnxloom.errors import InputError, ModelLoadCanceled, NoSuchModelError, UnsupportedFeatureError
+from onnxloom.errors import (
+    InputError,
+    ModelLoadCanceled,
+    NoSuchModelError,
+    TerminatedError,
+    UnsupportedFeatureError,
+)
 from onnxloom.lowering.runtime.compat import environment
 from onnxloom.lowering.runtime.compat.device import OrtDevice, OrtMemoryInfo
 from onnxloom.lowering.runtime.compat.io_binding import IOBinding
@@ -259,18 +265,14 @@ def _check_source(source: Any) -> None:
 
 
 def _check_of(run_options: Any) -> Callable[[], None] | None:
-    """What a run asks from time to time whether it is to go on."""
+    """What a run asks from time to time whether it is to go on. Options of onnxruntime do as well."""
     if run_options is None:
         return None
-    check = getattr(run_options, "check_terminated", None)
-    if check is not None:
-        return check
     if not hasattr(run_options, "terminate"):
         raise InputError(f"run_options is a {type(run_options).__name__}; expected RunOptions")
-    own = RunOptions()  # those of onnxruntime, say
 
-    def check_other() -> None:
-        own.terminate = bool(run_options.terminate)
-        own.check_terminated()
+    def check() -> None:
+        if run_options.terminate:
+            raise TerminatedError("the run ended because RunOptions.terminate is set")
 
-    return check_other
+    return check
