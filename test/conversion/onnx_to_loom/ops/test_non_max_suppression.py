@@ -38,16 +38,14 @@ def test_random_boxes(
     scores = (RNG.integers(0, 12, (batches, classes, count)) / 12).astype(np.float32)  # many equal ones
     for limit in (0, 5, 10_000):
         arrays = [given, scores, one(limit, np.int64), one(overlap), one(least)]
-        check_peers(
-            "NonMaxSuppression", arrays, constants=[3], dynamic=[True], host=False, center_point_box=by_center
-        )
+        check_peers("NonMaxSuppression", arrays, constants=[3], dynamic=[True], center_point_box=by_center)
 
 
 @pytest.mark.parametrize("given", [0, 1, 2, 3])
 def test_what_is_left_out(given: int) -> None:
     arrays: list[Array | None] = [boxes(1, 20, 0), RNG.random((1, 2, 20)).astype(np.float32)]
     arrays += [one(7, np.int64, True), one(0.4, scalar=True), one(0.2, scalar=True)][:given]
-    check_peers("NonMaxSuppression", arrays, host=False)
+    check_peers("NonMaxSuppression", arrays)
 
 
 def test_nothing_to_choose_from() -> None:
