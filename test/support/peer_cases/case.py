@@ -106,7 +106,8 @@ def _named(tensor: TensorProto, name: str) -> TensorProto:
 
 def _tensor(x: Array, name: str) -> TensorProto:
     if x.dtype == object:
-        return helper.make_tensor(name, TensorProto.STRING, x.shape, [str(s).encode() for s in x.ravel()])
+        words: Any = [str(s).encode() for s in x.ravel()]
+        return helper.make_tensor(name, TensorProto.STRING, x.shape, words)
     return numpy_helper.from_array(x, name)
 
 

@@ -32,14 +32,14 @@ class ContributedMatMulNBitsPattern(ContributedOpPattern):
         if bits not in (2, 4, 8) or block <= 0:
             return no_match(match.anchor, f"{bits} bits in blocks of {block} have no form known here")
         blocks = -(-depth // block)
-        order = np.arange(depth) // block
-        if inputs.g_idx is not None:
-            order = op.Slice(inputs.g_idx, [0], [depth], [0])
         levels = op.Reshape(unpacked(op.Reshape(inputs.B, [columns, -1]), bits), [columns, -1])
         weights = op.Cast(op.Slice(levels, [0], [depth], [1]), to=FLOAT)
 
         def spread(x: Tensor) -> Tensor:
-            return op.Gather(op.Cast(op.Reshape(x, [columns, blocks]), to=FLOAT), order, axis=1)
+            per_block = op.Cast(op.Reshape(x, [columns, blocks]), to=FLOAT)
+            if inputs.g_idx is None:
+                return op.Gather(per_block, np.arange(depth) // block, axis=1)
+            return op.Gather(per_block, op.Slice(inputs.g_idx, [0], [depth], [0]), axis=1)
 
         zero: Tensor | float = float(1 << (bits - 1))
         if inputs.zero_points is not None:

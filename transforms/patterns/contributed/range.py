@@ -13,13 +13,11 @@ class ContributedRangePattern(ContributedOpPattern):
     operands = ("start", "limit", "delta")
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
-        start, limit, step = (_number(match, name) for name in self.operands)
-        return op.Range(start, limit, 1 if step is None else step)
+        start, limit = (_number(match, name) for name in ("start", "limit"))
+        return op.Range(start, limit, _number(match, "delta") if match.has("delta") else 1)
 
 
-def _number(match: Match, name: str) -> Tensor | None:
+def _number(match: Match, name: str) -> Tensor:
     """The operand, which may be a list of one number, without dims."""
-    if not match.has(name):
-        return None
     value: Tensor = getattr(match.inputs, name)
     return value if match.graph.rank(match[name]) == 0 else op.Reshape(value, np.zeros(0, np.int64))

@@ -2,7 +2,7 @@
 
 The score of two classes is MatMul(K(X, support_vectors), C) + rho, with C of the coefficients that belong
 to the pair; above 0 it is a vote for the first. Probabilities, which are made of the scores step by step,
-and the scores of all pairs of more classes, which are more than the standard says, have no form here.
+have no form here.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class SVMClassifierPattern(DecomposePattern):
         transform = match.attribute("post_transform")
         if match.attribute("prob_a"):
             return no_match(match.anchor, "it gives probabilities")
-        if classes != 2 or not features:
-            return no_match(match.anchor, "there are not two classes, or the features are not known")
+        if classes < 2 or not features:
+            return no_match(match.anchor, "there are fewer than two classes, or the features are not known")
         if transform not in TRANSFORMS or (transform == "PROBIT" and classes == 2):
             return no_match(match.anchor, f"what follows is {transform}")
         coefficients, rho = (_size(match, name) for name in ("coefficients", "rho"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.ir import Operation
 
@@ -27,6 +27,7 @@ class TreeEnsembleTransformPattern(DecomposePattern):
         return None
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor:
-        given = {name: value for name, value in match.anchor.properties.items() if name != "post_transform"}
-        name = TRANSFORMS[match.attribute("post_transform")]
+        given: dict[str, Any] = dict(match.anchor.properties)
+        name: str = TRANSFORMS[int(match.attribute("post_transform"))]
+        del given["post_transform"]
         return transformed(op.TreeEnsemble(inputs.X, **given), name, match.attribute("n_targets"))

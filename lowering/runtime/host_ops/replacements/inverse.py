@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
 
@@ -14,6 +15,7 @@ from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
 def inverse(attributes: Attributes, x: Any) -> Sequence[Any]:
     """In f32 at least. Raises ValueError where a matrix has none."""
     try:
-        return [np.linalg.inv(x.astype(np.float32) if x.dtype.itemsize < 4 else x).astype(x.dtype)]
+        wide: npt.NDArray[Any] = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        return [np.asarray(np.linalg.inv(wide), x.dtype)]
     except np.linalg.LinAlgError as error:
         raise ValueError(f"a matrix has no inverse: {error}") from error

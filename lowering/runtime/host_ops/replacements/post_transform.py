@@ -29,11 +29,13 @@ def post_transform(scores: Array, name: str) -> Array:
     if name == "LOGISTIC":
         return sigmoid(scores)
     largest = scores.max(axis=1, keepdims=True, initial=-np.inf)
-    e = np.exp(scores - largest)
+    e: Array = np.exp(scores - largest)
     if name == "SOFTMAX_ZERO":  # scores of 0 stay 0
         counts = np.abs(scores) > 1e-7
         total = np.where(counts, e, 0).sum(axis=1, keepdims=True)
-        return (np.where(counts, e, scores * np.exp(-largest)) / total).astype(scores.dtype)
+        zeros: Array = scores * np.exp(-largest)
+        chosen: Array = np.where(counts, e, zeros)
+        return (chosen / total).astype(scores.dtype)
     return (e / e.sum(axis=1, keepdims=True)).astype(scores.dtype)
 
 

@@ -22,7 +22,8 @@ def string_normalizer(attributes: Attributes, x: Any) -> Sequence[Any]:
     if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1) or action not in _CHANGES:
         raise ValueError(f"a tensor of shape {list(x.shape)} with action {action!r}; expected [C] or [1, C]")
     fold = str if attributes.get("is_case_sensitive", 0) else str.lower
-    stops = {fold(word) for word in attributes.get("stopwords") or []}
+    words: list[str] = attributes.get("stopwords") or []
+    stops = {fold(word) for word in words}
     kept = [_CHANGES[action](str(word)) for word in x.reshape(-1) if fold(str(word)) not in stops]
     result = np.array(kept or [""], object)
     return [result if x.ndim == 1 else result.reshape(1, -1)]

@@ -44,7 +44,7 @@ def svm_classifier(attributes: Attributes, x: Array) -> Sequence[Any]:
     names: list[Any] = attributes.get("classlabels_strings") or attributes.get("classlabels_ints") or []
     labels = np.array(names, object if attributes.get("classlabels_strings") else np.int64)
     coefficients, rho = (np.array(attributes.values[name], np.float32) for name in ("coefficients", "rho"))
-    per_class = [int(n) for n in attributes.get("vectors_per_class") or []]
+    per_class: list[int] = attributes.get("vectors_per_class") or []
     transform, classes = attributes.get("post_transform", "NONE"), len(names)
     if not sum(per_class):
         scores = x @ coefficients.reshape(classes, -1).T + rho[0]

@@ -37,7 +37,7 @@ def tfidf_vectorizer(attributes: Attributes, x: Any) -> Sequence[Any]:
 
 def _pool(attributes: Attributes) -> dict[Gram, int]:
     """The n-grams and their numbers, in order of length."""
-    items = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
+    items: list[Any] = attributes.get("pool_strings") or attributes.get("pool_int64s") or []
     starts = attributes.values["ngram_counts"]
     found: list[Gram] = []
     for length, (start, end) in enumerate(zip(starts, [*starts[1:], len(items)], strict=True), 1):

@@ -30,7 +30,8 @@ def tokenizer(attributes: Attributes, x: Any) -> Sequence[Any]:
 
 def _tokens(attributes: Attributes, text: str) -> list[str]:
     least = int(attributes.get("mincharnum", 1))
-    expression, separators = attributes.get("tokenexp"), attributes.get("separators") or []
+    expression: str | None = attributes.get("tokenexp")
+    separators: list[str] = attributes.get("separators") or []
     if expression == "." or separators == [""]:
         return list(text)
     if expression:

@@ -135,11 +135,11 @@ def qgemm(draw: Draw) -> Case:
     b = draw.whole(right, *((n, k) if attributes["transB"] else (k, n)))
     columns = [n] if draw.often() else draw.one_of([], [1])
     c = draw.rng.integers(-9000, 9000, draw.one_of([n], [1, n], [m, n], [m, 1], [1], [])).astype(np.int32)
+    a_scale = draw.scale(*draw.one_of([], [1]))
     inputs = [
-        a, draw.scale(*draw.one_of([], [1])), draw.whole(left), b, draw.scale(*columns),
+        a, a_scale, draw.whole(left, *a_scale.shape), b, draw.scale(*columns),
         draw.whole(right, *columns), draw.maybe(c),
     ]  # fmt: skip
-    inputs[2] = inputs[2].reshape(inputs[1].shape)
     if draw.often(0.6):
         inputs += [draw.uniform(1, 8), draw.whole(left)]
     return Case(inputs, attributes, constant=held(draw, inputs, 0), is_dynamic=draw.often(0.2), static=[3])

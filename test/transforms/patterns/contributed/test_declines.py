@@ -73,7 +73,7 @@ def model(
 U8, I32, F16 = 2, 6, 10
 QUANTA: list[Any] = [[], ([], U8)]
 BNB4: list[Any] = [[3, 16], ([32], U8), [4]]
-BNB4_SIZES = {"K": 16, "N": 4, "block_size": 16}
+BNB4_SIZES: dict[str, Any] = {"K": 16, "N": 4, "block_size": 16}
 GQA: dict[str, Any] = {"num_heads": 4, "kv_num_heads": 2}
 TOKENS = ([2, 1, 64], [2, 1, 32], [2, 1, 32])
 LENGTHS = (([2], I32), ([], I32))

@@ -121,7 +121,9 @@ def test_mean(axes: list[int] | None, keepdims: int) -> None:
     compiled = onnxloom.compile(model, cache=False)
     (actual,) = compiled.run(feeds).values()
     assert compiled.host_steps == 0, compiled.host_counts
-    mean = ((X.astype(np.float64) - Z) * S).mean(None if axes is None else tuple(axes), keepdims=bool(keepdims))
+    mean = ((X.astype(np.float64) - Z) * S).mean(
+        None if axes is None else tuple(axes), keepdims=bool(keepdims)
+    )
     wanted = np.clip(np.rint(mean / T) + Y, 0, 255)
     assert actual.dtype == np.uint8 and actual.shape == wanted.shape
     assert np.abs(actual - wanted).max() <= 1

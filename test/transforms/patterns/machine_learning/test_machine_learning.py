@@ -101,6 +101,10 @@ SVC = {
     "coefficients": [0.5, -1.0], "vectors_per_class": [1, 1], "rho": [0.25], "kernel_params": [0.3, 0.2, 2.0],
     "support_vectors": [0.1, -0.2, 0.3, 0.4, 0.5, -0.6], "classlabels_ints": [7, 3], "kernel_type": "LINEAR",
 }  # fmt: skip
+SVC3 = {
+    **SVC, "classlabels_ints": [7, 3, 9, 1], "vectors_per_class": [1] * 4, "coefficients": [*THREE, *THREE] * 2,
+    "support_vectors": [*THREE, *THREE] * 2, "rho": [*THREE, *THREE], "kernel_type": "RBF",
+}  # fmt: skip
 TREE = {
     "nodes_featureids": [0, 1], "nodes_truenodeids": [1, 0], "nodes_falsenodeids": [0, 2],
     "nodes_trueleafs": [0, 1], "nodes_falseleafs": [1, 1], "leaf_targetids": [0, 1, 0], "tree_roots": [0],
@@ -149,6 +153,9 @@ POSITIVE = [
     *(Op("SVMClassifier", {**SVC, "kernel_type": k}, outputs=(I64, F32)) for k in
       ("LINEAR", "POLY", "RBF", "SIGMOID")),
     *(Op("SVMClassifier", {**SVC, "post_transform": t}, outputs=(I64, F32)) for t in ("LOGISTIC", "SOFTMAX")),
+    Op("FeatureVectorizer", {"inputdimensions": [2, 4]}, ((F32, ("n", 3)), (F32, ("n", 2)))),
+    Op("FeatureVectorizer", {"inputdimensions": [3]}, ((I64, ("n", 3)),)),
+    *(Op("SVMClassifier", {**SVC3, "post_transform": t}, outputs=(I64, F32)) for t in ("NONE", "SOFTMAX")),
     Op("OneHotEncoder", {"cats_int64s": [-2, 0, 3]}, ((I64, ("n", 3)),)),
     Op("OneHotEncoder", {"cats_int64s": [-2, 0, 3]}, ((F32, ("n",)),)),
     *(Op("LinearRegressor", {"coefficients": [*THREE, *THREE], "targets": 2, "post_transform": t}) for t in
@@ -208,9 +215,9 @@ NEGATIVE = [
     (Op("Imputer", MISSING, ((F32, (2, 3, 3)),)), "not known to be rows"),
     (Op("Imputer", MISSING, ((I64, ("n", 3)),), (I64,)), "neither one imputed value nor one per feature"),
     (Op("Imputer", {**MISSING, "imputed_value_floats": [1.0, 2.0]}), "neither one imputed value nor"),
-    (Op("FeatureVectorizer", {"inputdimensions": [3]}, ((F64, ("n", 3)),)), "an input is not f32"),
     (Op("FeatureVectorizer", {"inputdimensions": [1]}, ((F32, ("n",)),)), "not known to be rows"),
-    (Op("FeatureVectorizer", {"inputdimensions": [2]}), "cut or padded"),
+    (Op("FeatureVectorizer", {"inputdimensions": [1]}, ((F32, ("n", "m")),)), "not known to be rows"),
+    (Op("FeatureVectorizer", {"inputdimensions": [3, 3]}), "one dimension per input"),
     (Op("SVMRegressor", SVM, ((F32, (3,)),)), "not known to be rows"),
     (Op("SVMRegressor", {**SVM, "coefficients": [1.0]}), "not one coefficient per support vector"),
     (Op("SVMRegressor", SVM, ((F32, ("n", "m")),)), "not one coefficient per support vector"),
@@ -223,7 +230,8 @@ NEGATIVE = [
     (Op("OneHotEncoder", {"cats_int64s": [1, 2], "zeros": 0}), "are an error"),
     *((Op("SVMClassifier", {**SVC, **changes}, outputs=(I64, F32)), reason) for changes, reason in (
         ({"prob_a": [1.0], "prob_b": [0.0]}, "gives probabilities"),
-        ({"classlabels_ints": [1, 2, 3]}, "there are not two classes"),
+        ({"classlabels_ints": [1]}, "there are fewer than two classes"),
+        ({"classlabels_ints": [1, 2, 3]}, "one coefficient per support vector"),
         ({"post_transform": "PROBIT"}, "is PROBIT"),
         ({"post_transform": "SOFT"}, "is SOFT"),
         ({"vectors_per_class": None}, "no support vectors"),
