@@ -8,7 +8,7 @@ import pytest
 from peer_cases.compare import tally
 from peer_cases.registry import PeerOp, peer_ops
 
-QUICK = 2
+QUICK = 1
 FULL = 200
 
 OPS = peer_ops()

@@ -14,7 +14,6 @@ from onnx.reference import ReferenceEvaluator
 from onnxloom.dialects.custom_ops import CustomOp, custom_ops
 from onnxloom.lowering.plan.program import is_array
 from onnxloom.lowering.runtime.host_ops.custom import reference_class
-from onnxloom.lowering.runtime.host_ops.tree_cycles import refuse_cycles
 
 Values = dict[str, Any]
 
@@ -62,7 +61,6 @@ def _make(node: onnx.NodeProto, values: Values, own: Sequence[CustomOp]) -> Refe
 
     `own` are the ops of the user's that graphs in the node may hold.
     """
-    refuse_cycles(node)
     opset = onnx.defs.onnx_opset_version()
     domains = {"": opset, "ai.onnx.ml": _newest("ai.onnx.ml"), node.domain: _newest(node.domain)}
     inputs = [

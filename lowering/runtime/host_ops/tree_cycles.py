@@ -1,8 +1,6 @@
-"""Do the trees of a TreeEnsembleRegressor or -Classifier end? The reference would walk a cycle for ever."""
+"""Do the trees of a TreeEnsembleRegressor or -Classifier end?"""
 
 from __future__ import annotations
-
-import onnx
 
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
 
@@ -10,11 +8,9 @@ _Node = tuple[int, int]
 """Numbers of a tree and of a node in it."""
 
 
-def refuse_cycles(node: onnx.NodeProto) -> None:
-    """Raises ValueError for trees with a cycle; other ops are right."""
-    if node.op_type not in ("TreeEnsembleRegressor", "TreeEnsembleClassifier"):
-        return
-    follows = _follows(Attributes.of(node))
+def refuse_cycles(attributes: Attributes) -> None:
+    """Raises ValueError for trees with a cycle, also where no row would walk it."""
+    follows = _follows(attributes)
     state: dict[_Node, bool] = {}  # whether all that follows a node was seen to end
     for start in follows:
         path = [start]

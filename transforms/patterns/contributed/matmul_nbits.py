@@ -28,7 +28,8 @@ class ContributedMatMulNBitsPattern(ContributedOpPattern):
         names = [name for name in ("B", "scales", "zero_points") if match.has(name)]
         if inputs.g_idx is None and all(match.graph.is_constant(match[name]) for name in names):
             return no_match(match.anchor, "it has a kernel")
-        depth, columns, bits, block = (match.attribute(n) for n in ("K", "N", "bits", "block_size"))
+        names = ("K", "N", "bits", "block_size")
+        depth, columns, bits, block = (int(match.attribute(name)) for name in names)
         if bits not in (2, 4, 8) or block <= 0:
             return no_match(match.anchor, f"{bits} bits in blocks of {block} have no form known here")
         blocks = -(-depth // block)
@@ -38,7 +39,7 @@ class ContributedMatMulNBitsPattern(ContributedOpPattern):
         def spread(x: Tensor) -> Tensor:
             per_block = op.Cast(op.Reshape(x, [columns, blocks]), to=FLOAT)
             if inputs.g_idx is None:
-                return op.Gather(per_block, np.arange(depth) // block, axis=1)
+                return op.Gather(per_block, [place // block for place in range(depth)], axis=1)
             return op.Gather(per_block, op.Slice(inputs.g_idx, [0], [depth], [0]), axis=1)
 
         zero: Tensor | float = float(1 << (bits - 1))

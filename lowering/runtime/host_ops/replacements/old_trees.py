@@ -13,6 +13,7 @@ import numpy as np
 
 from onnxloom.lowering.runtime.host_ops.registry import Attributes, replaces
 from onnxloom.lowering.runtime.host_ops.replacements.post_transform import Array, post_transform, two_scores
+from onnxloom.lowering.runtime.host_ops.tree_cycles import refuse_cycles
 
 _DOMAIN = "ai.onnx.ml"
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF")
@@ -90,6 +91,7 @@ def _of(attributes: Attributes, prefix: str) -> _Trees:
 
 
 def _trees(attributes: Attributes, prefix: str) -> _Trees:
+    refuse_cycles(attributes)
     tree, node = (attributes.values[f"nodes_{name}"] for name in ("treeids", "nodeids"))
     place = {key: at for at, key in enumerate(zip(tree, node, strict=True))}
     mode = np.array([_MODES.index(name) for name in attributes.values["nodes_modes"]])

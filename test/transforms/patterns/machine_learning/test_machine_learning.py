@@ -102,8 +102,8 @@ SVC = {
     "support_vectors": [0.1, -0.2, 0.3, 0.4, 0.5, -0.6], "classlabels_ints": [7, 3], "kernel_type": "LINEAR",
 }  # fmt: skip
 SVC3 = {
-    **SVC, "classlabels_ints": [7, 3, 9, 1], "vectors_per_class": [1] * 4, "coefficients": [*THREE, *THREE] * 2,
-    "support_vectors": [*THREE, *THREE] * 2, "rho": [*THREE, *THREE], "kernel_type": "RBF",
+    **SVC, "classlabels_ints": [7, 3, 9, 1], "vectors_per_class": [1] * 4, "coefficients": THREE * 4,
+    "support_vectors": THREE * 4, "rho": THREE * 2, "kernel_type": "RBF",
 }  # fmt: skip
 TREE = {
     "nodes_featureids": [0, 1], "nodes_truenodeids": [1, 0], "nodes_falsenodeids": [0, 2],
