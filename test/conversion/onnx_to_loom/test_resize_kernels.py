@@ -166,6 +166,39 @@ def test_a_region_that_is_no_number_reads_inside() -> None:
     assert got.shape == (2, 6)
 
 
+def random_case(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rank = int(rng.integers(1, 5))
+    shape = tuple(int(d) for d in rng.integers(1, 8, rank))
+    axes = [int(a) for a in rng.permutation(rank)[: rng.integers(1, rank + 1)]]
+    mode, transform = str(rng.choice(["nearest", "linear", "cubic"])), str(rng.choice(TRANSFORMS))
+    attrs: dict[str, Any] = {"mode": mode, "coordinate_transformation_mode": transform, "axes": axes}
+    if mode == "nearest":
+        attrs["nearest_mode"] = str(rng.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]))
+    else:
+        attrs |= {"antialias": int(rng.integers(2)), "exclude_outside": int(rng.integers(2))}
+        attrs["cubic_coeff_a"] = float(rng.uniform(-1, 0))
+    roi = rng.uniform(-0.3, 1.3, 2 * len(axes)).astype(np.float32) if transform == TRANSFORMS[-1] else None
+    if rng.integers(2):
+        target = rng.integers(1, 12, len(axes))
+        attrs["keep_aspect_ratio_policy"] = str(rng.choice(["stretch", "not_larger", "not_smaller"]))
+    else:
+        # What is left of an axis is at least one element.
+        target = np.maximum(rng.uniform(0.2, 3, len(axes)), 1.01 / np.array(shape)[axes]).astype(np.float32)
+    check(numbers(shape, str(rng.choice(["float32", "float64", "int16"]))), target, roi=roi, **attrs)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_forms(seed: int) -> None:
+    random_case(seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(6, 150))
+def test_more_random_forms(seed: int) -> None:
+    random_case(seed)
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("transform", ["half_pixel", "align_corners"])
 def test_as_onnxruntime(mode: str, transform: str) -> None:
