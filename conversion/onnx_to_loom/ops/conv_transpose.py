@@ -1,4 +1,7 @@
-"""ConvTranspose as kernels: a matrix product that gives every tap of every input place, then their sum."""
+"""ConvTranspose as kernels: a matrix product that gives every tap of every input place, then their sum.
+
+Taps and sums of f16 and bf16 are f32; a sum is rounded when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.access import int_attr, ints_attr
-from onnxloom.dialects.onnx.semantics.scalars import Scalar, is_float
+from onnxloom.dialects.onnx.semantics.scalars import Scalar, compute_type, is_float
 
 
 @lowering(onnx.ConvTransposeOp)
@@ -69,7 +72,7 @@ def _tap_products(
     places = builder.multiply(spatial)
     lhs = builder.view(weights, [g, depth, height])
     rhs = builder.view(source, [batch, g, depth, places])
-    element = ranked(source.type, "the input").element_type
+    element = compute_type(buffer_element(source.type))
     shape = [*ranked(rhs.type, "the input").get_shape()[:2], shape_of(lhs)[2], shape_of(rhs)[3]]
     product = Product(lhs, rhs, TensorType(element, shape), trans_lhs=True)
     return build_gemm(builder, "conv_transpose_taps", product)
@@ -89,12 +92,16 @@ def _scatter(
     d = window.rank
     outputs, begins = sizes[:d], sizes[d:]
     type_ = ranked(op.results[0].type, "the result")
+    wide = TensorType(compute_type(type_.element_type), type_.get_shape())
     ins = [taps] if bias is None else [taps, bias]
     args = [batch, builder.index(channels), *spatial, *outputs, *begins]
-    kernel = builder.kernel("conv_transpose_sum", ins, [type_], len(args))
+    kernel = builder.kernel("conv_transpose_sum", ins, [wide], len(args))
     _Scatter(kernel, window, bias is not None).write()
-    result = builder.empty(type_, [batch, builder.index(channels), *outputs])
-    return builder.launch(kernel, ins, [result], args)[0]
+    result = builder.empty(wide, [batch, builder.index(channels), *outputs])
+    total = builder.launch(kernel, ins, [result], args)[0]
+    if wide.element_type == type_.element_type:
+        return total
+    return builder.map("narrowed", [total], [type_], lambda s, x: [s.float_to(x[0], type_.element_type)])[0]
 
 
 class _Scatter:
@@ -116,7 +123,7 @@ class _Scatter:
             plane = k.at(n, self.channels, c)
             target, source = k.mul(plane, points), k.mul(k.mul(plane, taps), places)
             element = k.outs[0].type.element_type  # pyright: ignore
-            start = k.load(k.ins[1], c) if self.has_bias else s.const(0.0, element)  # pyright: ignore
+            start = s.widen(k.load(k.ins[1], c)) if self.has_bias else s.const(0.0, element)  # pyright: ignore
             with k.loop(points, parallel=True) as p:
                 k.store(start, k.outs[0], k.add(target, p))
             self._taps(0, k.index(0), source, target, places, [])
@@ -158,5 +165,4 @@ class _Scatter:
             if not last:
                 self._places(depth + 1, from_, to, at)
                 return
-            total = s.add(s.widen(k.load(k.outs[0], to)), s.widen(k.load(k.ins[0], from_)))
-            k.store(s.float_to(total, k.outs[0].type.element_type), k.outs[0], to)  # pyright: ignore
+            k.store(s.add(k.load(k.outs[0], to), k.load(k.ins[0], from_)), k.outs[0], to)
