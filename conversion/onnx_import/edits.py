@@ -40,8 +40,6 @@ def apply_edits(model: ModelProto, edits: ModelEdits) -> None:
 
 
 def _set_dims(graph: GraphProto, edits: ModelEdits) -> None:
-    if not edits.dims and not edits.denoted_dims:
-        return
     by_name = dict(edits.dims)
     for info in graph.input:
         for dim in _dims(info.type):

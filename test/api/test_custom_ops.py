@@ -111,6 +111,18 @@ def test_a_shape_function_tells_types_and_dims() -> None:
     assert made.model.artifact.notes == (("my.Rows", "a function of the caller runs it"),)  # Neg is a kernel
 
 
+def test_a_sequence_is_a_list_and_nothing_is_told_of_it() -> None:
+    told: list[Any] = []
+
+    def shapes(s: Any) -> Any:
+        told.append(s)
+        return np.float32, (None, 3)
+
+    source = model("s = SequenceConstruct(x, x) r = my.Second(s) y = Neg(r)")
+    np.testing.assert_array_equal(run(source, "Second", lambda s: s[1], shapes)[0], -X)
+    assert told and set(told) == {None}
+
+
 def test_a_function_of_numba() -> None:
     @numba.njit
     def fn(x: Any, by: Any) -> Any:

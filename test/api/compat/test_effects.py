@@ -119,6 +119,11 @@ def test_an_initializer_is_replaced() -> None:
     assert onnxloom.InferenceSession(WEIGHTED).run(None, {"x": ZERO})[0].tolist() == [1, 2]
 
 
+def test_what_is_no_tensor_is_no_initializer() -> None:
+    with pytest.raises(onnxloom.UsageError, match="initializer 'w' is a str; expected an OrtValue"):
+        options().add_initializer("w", "text")
+
+
 @pytest.mark.parametrize("array", [np.zeros(3, np.float32), np.zeros(2)])
 def test_an_initializer_keeps_its_type_and_shape(array: Any) -> None:
     given = options()
@@ -164,6 +169,14 @@ def test_files_of_external_data_are_given_in_memory(offset: int, length: int | N
     )
     session = onnxloom.InferenceSession(external(offset, length), given)
     assert session.run(None, {"x": ZERO})[0].tolist() == [10, 20]
+
+
+def test_files_that_are_not_in_memory_are_read(tmp_path: Path) -> None:
+    (tmp_path / "w.bin").write_bytes((10 * W).tobytes())
+    given = options()
+    given.add_external_initializers_from_files_in_memory(["other.bin"], [bytes(8)], [8])
+    given.add_session_config_entry("session.model_external_initializers_file_folder_path", str(tmp_path))
+    assert onnxloom.InferenceSession(external(), given).run(None, {"x": ZERO})[0].tolist() == [10, 20]
 
 
 def test_files_in_memory_that_do_not_fit() -> None:
