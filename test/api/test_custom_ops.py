@@ -65,27 +65,27 @@ def test_nobody_is_warned_of_an_op_that_he_registered() -> None:
 
 def test_attributes_omitted_inputs_and_several_outputs() -> None:
     seen: list[Any] = []
+    told: list[Any] = []
 
     def fn(*inputs: Any, **attributes: Any) -> tuple[Any, Any, Any]:
         seen.append((inputs, attributes))
         return inputs[0], np.arange(2), inputs[2]
 
+    def shapes(*infos: Any, **attributes: Any) -> list[Any]:
+        told.append((infos, attributes))
+        return [infos[0], (np.int64, (2,)), infos[2]]
+
     body = """a, , c = my.Many <i = 3, f = 0.5, s = "text", ints = [1, 2], floats = [0.5],
         strings = ["u", "v"], t = float[2] {1, 2}> (x, , x, )
         y = Add(a, c)"""
-    (y,) = run(model(body), "Many", fn)
+    (y,) = run(model(body), "Many", fn, shapes)
     np.testing.assert_array_equal(y, X + X)
-    (inputs, attributes), *_ = seen
-    assert len(inputs) == 3 and inputs[1] is None
-    np.testing.assert_array_equal(attributes.pop("t"), np.array([1, 2], np.float32))
-    assert attributes == {
-        "i": 3,
-        "f": 0.5,
-        "s": "text",
-        "ints": (1, 2),
-        "floats": (0.5,),
-        "strings": ("u", "v"),
-    }
+    stated = {"i": 3, "f": 0.5, "s": "text", "ints": (1, 2), "floats": (0.5,), "strings": ("u", "v")}
+    assert len(seen[0][0]) == 3
+    for inputs, attributes in (seen[0], told[0]):
+        assert inputs[1] is None and inputs[0].dtype == inputs[2].dtype == np.float32
+        np.testing.assert_array_equal(attributes.pop("t"), np.array([1, 2], np.float32))
+        assert attributes == stated
 
 
 def test_any_number_of_inputs() -> None:
