@@ -82,8 +82,8 @@ def is_movable(node: Node, args: Sequence[Any], layout: BodyLayout) -> bool:
     if not all(type(a) is int or _is_plain(a) for a in args):
         return False
     results = node.end.results
-    plain = all(_is_plain(f.known) if f.cell < 0 else f.dtype is not None for f in results)
-    if not plain or any(f.dtype is not None and f.dtype.hasobject for f in results):
+    # What kernels write, and what is an argument, is plain.
+    if not all(f.cell >= 0 or _is_plain(f.known) for f in results):
         return False
     carried = results[layout.results_before :][: layout.carried]
     given = args[layout.first_carried :][: layout.carried]

@@ -260,3 +260,19 @@ def test_many_iterations_on_several_threads_of_python() -> None:
         results = list(threads.map(lambda x: model(np.array(1000), x, np.ones_like(W))[0], starts))
     for start, got in zip(starts, results, strict=True):
         np.testing.assert_allclose(got, start + 1000, rtol=1e-5)
+
+
+def test_loops_over_texts_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MovingLoop", None)
+    model = compiled("""agraph (int64 m, string[N] x) => (string[N] y, string[T, N] rows) {
+        y, rows = Loop(m, , x) <
+            body = b (int64 i, bool g, string[N] v) => (bool go, string[N] o, string[N] row) {
+            go = Identity(g)
+            o = Identity(v)
+            row = Identity(x)
+        }>
+    }""")
+    texts = np.array(["a", "bc"], object)
+    y, rows = model(np.array(2), texts)
+    assert y.tolist() == ["a", "bc"]
+    assert rows.tolist() == [["a", "bc"]] * 2
