@@ -104,14 +104,17 @@ class CpuTarget:
         vector_bytes = 32 if self.has("avx2") else 16
         return Target(vector_bytes, vector_registers=16, dot_bytes=self.has("avxvnni"))
 
-    def machine(self, *, jit: bool = False) -> llvm.TargetMachine:
-        """An LLVM target machine; `jit` selects the code model of code loaded into this process."""
+    def machine(self, *, jit: bool = False, quick: bool = False) -> llvm.TargetMachine:
+        """An LLVM target machine; `jit` selects the code model of code loaded into this process.
+
+        One that is `quick` takes less time to generate code than the code then needs more.
+        """
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
             features=self.features,
-            opt=3,
+            opt=0 if quick else 3,
             reloc="static" if self.is_x86 else "default",
             codemodel="jitdefault" if jit else "default",
             jit=jit,

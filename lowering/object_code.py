@@ -19,11 +19,15 @@ from onnxloom.lowering.cpu_target import CpuTarget
 
 
 def compile_object(
-    symbols: Sequence[str], add_functions: Callable[[ir.Module], None], target: CpuTarget | None = None
+    symbols: Sequence[str],
+    add_functions: Callable[[ir.Module], None],
+    target: CpuTarget | None = None,
+    *,
+    quick: bool = False,
 ) -> bytes:
     """Object code of the functions `add_functions` puts into a module, for `target` (this processor if None).
 
-    `symbols` names those the object must export.
+    `symbols` names those the object must export. If `quick`, LLVM does not optimize.
     """
     target = target or CpuTarget.host()
     module = ir.Module("kernels")
@@ -32,16 +36,17 @@ def compile_object(
     missing = [symbol for symbol in symbols if symbol not in module.globals]
     if missing:
         raise AssertionError(f"no function defines {', '.join(missing)}")
-    machine = target.machine(jit=True)
+    machine = target.machine(jit=True, quick=quick)
     # A context of its own: what LLVM makes for this module goes with it.
     parsed = llvm.parse_assembly(str(module), llvm.create_context())
-    optimize(parsed, machine)
+    optimize(parsed, machine, quick=quick)
     return machine.emit_object(parsed)
 
 
-def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, *, quick: bool = False) -> None:
     """Runs the optimiser over a module."""
-    options = llvm.create_pipeline_tuning_options(speed_level=1)  # 2 and 3 give no faster kernels
+    level = 0 if quick else 1  # 2 and 3 give no faster kernels
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = True
     options.loop_interleaving = True
     options.loop_unrolling = False
