@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_import.result_types import unranked
 from onnxloom.conversion.onnx_import.types import element_of
 from onnxloom.dialects.custom_ops import CustomOp
-from onnxloom.transforms.dim_analysis.custom_results import custom_results
+from onnxloom.transforms.dim_analysis.custom_results import count_given, custom_results
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol
 from onnxloom.transforms.dim_analysis.facts import TensorFacts, static_dims
 
@@ -28,7 +28,8 @@ def custom_types(
     Raises:
         CustomOpError: the shape function raises, or gives what is no type of a tensor.
     """
-    facts = [_facts(index, operand) for index, operand in enumerate(operands)]
+    given = operands[: count_given(operands)]
+    facts = [_facts(index, operand) for index, operand in enumerate(given)]
     said = custom_results(op, facts, attributes, title)
     types: list[Attribute] = list(guessed)
     for index, result in enumerate(said[: len(types)]):

@@ -81,9 +81,8 @@ def test_attributes_omitted_inputs_and_several_outputs() -> None:
     (y,) = run(model(body), "Many", fn, shapes)
     np.testing.assert_array_equal(y, X + X)
     stated = {"i": 3, "f": 0.5, "s": "text", "ints": (1, 2), "floats": (0.5,), "strings": ("u", "v")}
-    assert len(seen[0][0]) == 3
-    for inputs, attributes in (seen[0], told[0]):
-        assert inputs[1] is None and inputs[0].dtype == inputs[2].dtype == np.float32
+    for inputs, attributes in (seen[0], *told):
+        assert len(inputs) == 3 and inputs[1] is None and inputs[0].dtype == inputs[2].dtype == np.float32
         np.testing.assert_array_equal(attributes.pop("t"), np.array([1, 2], np.float32))
         assert attributes == stated
 

@@ -27,7 +27,7 @@ from onnxloom.dialects.onnx.op import OnnxOp, sentence
 from onnxloom.errors import CustomOpError, ModelError
 from onnxloom.transforms.describe import describe
 from onnxloom.transforms.dim_analysis import regions
-from onnxloom.transforms.dim_analysis.custom_results import custom_results
+from onnxloom.transforms.dim_analysis.custom_results import count_given, custom_results
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr, Symbol
 from onnxloom.transforms.dim_analysis.facts import (
     Element,
@@ -275,7 +275,8 @@ class Analysis:
     def _custom_results(self, op: onnx.CustomOp, query: OpQuery) -> Sequence[Result]:
         registered = custom_op(op.domain_name.data, op.function_name.data)
         if registered is not None:
-            facts = [query.facts(index) if query.has(index) else None for index in range(len(query))]
+            given = range(count_given(op.operands))
+            facts = [query.facts(index) if query.has(index) else None for index in given]
             own = {name: value for name, value in op.attributes.items() if not is_note(name)}
             return custom_results(registered, facts, own, describe(op))
         rule = self._rules.custom.get(op.function_name.data)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, FloatAttr, IntegerAttr, NoneType, StringAttr
+from xdsl.ir import Attribute, SSAValue
 
 from onnxloom.dialects.custom_ops import CustomOp, TensorInfo
 from onnxloom.dialects.onnx.attributes import text_of
@@ -48,6 +48,14 @@ def custom_results(
         raise CustomOpError(
             f"{title}: its shape function gave {results!r}; expected a pair (dtype, shape) for each result"
         ) from error
+
+
+def count_given(operands: Sequence[SSAValue]) -> int:
+    """How many operands functions get: those that are left out at the end are not passed."""
+    count = len(operands)
+    while count and isinstance(operands[count - 1].type, NoneType):
+        count -= 1
+    return count
 
 
 def python_value(attribute: Attribute) -> Any:
