@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 
 from xdsl.dialects import math as xmath
+from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation
 
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import float_attr, is_none, str_attr
 from onnxloom.dialects.onnx.constant import constant_value
+from onnxloom.dialects.onnx.semantics.conversion import float_to_int
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, is_float
-from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, element_type, unsigned
+from onnxloom.dialects.onnx.semantics.semantics import ScalarSemantics, Table, result_storage, unsigned
 
 Values = Sequence[Scalar]
 
@@ -116,17 +118,20 @@ def _gelu(s: Scalars, op: Operation, x: Values) -> Scalar:
 
 
 def _shrink(s: Scalars, op: Operation, x: Values) -> Scalar:
+    """Integers are computed with as f64, and truncated."""
     (a,) = x
+    if is_float(a.type):
+        return _shrunk(s, op, a)
+    wide = _shrunk(s, op, s.int_to_float(a, f64, unsigned(op)))
+    return float_to_int(s, wide, result_storage(op), unsigned(op))
+
+
+def _shrunk(s: Scalars, op: Operation, a: Scalar) -> Scalar:
     bias, lambd = float_attr(op, "bias"), float_attr(op, "lambd")
     below = s.cmp("lt", a, s.const(-lambd, a.type))
     above = s.cmp("gt", a, s.const(lambd, a.type))
     inner = s.select(above, s.add_const(a, -bias), _zero(s, a))
     return s.select(below, s.add_const(a, bias), inner)
-
-
-def _shrink_supported(op: Operation) -> bool:
-    element = element_type(op.operands[0])
-    return element is not None and is_float(element)
 
 
 def _inference(op: Operation) -> bool:
@@ -156,6 +161,6 @@ OPS: Table = {
     onnx.SoftsignOp: ScalarSemantics(_softsign),
     onnx.MishOp: ScalarSemantics(_mish),
     onnx.GeluOp: ScalarSemantics(_gelu),
-    onnx.ShrinkOp: ScalarSemantics(_shrink, supports=_shrink_supported),
+    onnx.ShrinkOp: ScalarSemantics(_shrink),
     onnx.DropoutOp: ScalarSemantics(lambda s, op, x: x[0], supports=_inference, reads=_first, widen=False),
 }
