@@ -25,7 +25,7 @@ OUTSIDE = {
     "dialects": {"numpy", "onnx", "xdsl", "ml_dtypes", "typing_extensions"},
     "transforms": {"numpy", "onnx", "xdsl", "ml_dtypes", "typing_extensions"},
     "conversion": {"numpy", "onnx", "xdsl", "ml_dtypes", "google", "typing_extensions"},
-    "lowering": {"numpy", "onnx", "xdsl", "ml_dtypes", "numba", "llvmlite", "typing_extensions"},
+    "lowering": {"numpy", "onnx", "xdsl", "ml_dtypes", "numba", "llvmlite", "PIL", "typing_extensions"},
 }
 """Distributions each room may use: Numba and LLVM are known to `lowering` alone."""
 
