@@ -53,6 +53,7 @@ class Watcher:
         self._engine = engine
         self._on_record = on_record
         self._before = engine.executor, engine.team_executor, engine.host
+        self._is_stopped = False
         self._nodes: dict[int, Node] = {}
         """By address of the starts of the stretch; holding the node keeps that address taken."""
         alone, together, host = self._before
@@ -62,12 +63,15 @@ class Watcher:
         self._forget_instances()
 
     def stop(self) -> None:
-        """The engine is as it was."""
+        """The engine is as it was; runs that are under way are no longer reported."""
+        self._is_stopped = True
         self._engine.executor, self._engine.team_executor, self._engine.host = self._before
         self._forget_instances()
 
     def _watching(self, executor: Executor) -> Executor:
         def run(table: int, starts: int, begin: int, end: int) -> int:
+            if self._is_stopped:  # an instance that was running then came back with its executor
+                return executor(table, starts, begin, end)
             node = self._node(starts)
             for number in range(begin, end):
                 start = time.perf_counter_ns()

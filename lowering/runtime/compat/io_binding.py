@@ -26,8 +26,8 @@ class IOBinding:
     def __init__(self, session: InferenceSession) -> None:
         self._session = session
         self._inputs: dict[str, Any] = {}
-        self._outputs: dict[str, Array | None] = {}
-        """In the order they were bound; None where the run makes the array."""
+        self._outputs: dict[str, OrtValue | None] = {}
+        """In the order they were bound; None where the run makes the value."""
         self._results = OrtValueVector()
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
@@ -74,11 +74,18 @@ class IOBinding:
             return
         if element_type is None or shape is None:
             raise InputError(f"output {name!r}: memory is bound with its element_type and shape")
-        self._outputs[name] = _memory(element_type, shape, buffer_ptr)
+        self._outputs[name] = OrtValue(_memory(element_type, shape, buffer_ptr))
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
-        """The output is copied into the memory of a value."""
-        self._outputs[name] = ortvalue.numpy()
+        """The output is copied into the memory of a tensor; a sequence or map takes the place of another.
+
+        Raises:
+            UsageError: nothing can be written to the memory of the tensor.
+        """
+        held = ortvalue.value
+        if is_array(held) and not held.flags.writeable:
+            raise UsageError(f"output {name!r}: the memory it is bound to is read-only")
+        self._outputs[name] = ortvalue
 
     def synchronize_inputs(self) -> None:
         """Nothing to do: there is one device."""
@@ -119,12 +126,11 @@ class IOBinding:
             results = session.run(list(self._outputs), self._inputs, run_options)
         except InputError as error:
             raise UsageError(str(error)) from error
-        memories = list(self._outputs.items())
-        pairs = list(zip(memories, results, strict=True))
-        for (name, memory), result in pairs:
-            if memory is not None:
-                _check_memory(name, memory, result)
-        self._results = OrtValueVector(OrtValue(_placed(m, result)) for (_, m), result in pairs)
+        pairs = list(zip(self._outputs.items(), results, strict=True))
+        for (name, bound), result in pairs:
+            if bound is not None:
+                _check_fits(name, bound.value, result)
+        self._results = OrtValueVector(_placed(bound, result) for (_, bound), result in pairs)
 
     def _check_input(self, name: str) -> None:
         session = self._session
@@ -145,16 +151,17 @@ def _memory(element_type: Any, shape: Sequence[int], address: int) -> Array:
     return np.frombuffer(memory, dtype).reshape(dims)
 
 
-def _check_memory(name: str, memory: Array, result: Any) -> None:
-    if not is_array(result) or result.dtype != memory.dtype or result.shape != memory.shape:
-        got = f"{result.dtype}{list(result.shape)}" if is_array(result) else type(result).__name__
-        raise UsageError(
-            f"output {name!r} is bound to memory for {memory.dtype}{list(memory.shape)}, but is {got}"
-        )
+def _check_fits(name: str, held: Any, result: Any) -> None:
+    if _form(held) != _form(result):
+        raise UsageError(f"output {name!r} is bound to memory for {_form(held)}, but is {_form(result)}")
 
 
-def _placed(memory: Array | None, result: Any) -> Any:
-    if memory is None:
-        return result
-    np.copyto(memory, result)
-    return memory
+def _form(value: Any) -> str:
+    return f"{value.dtype}{list(value.shape)}" if is_array(value) else type(value).__name__
+
+
+def _placed(bound: OrtValue | None, result: Any) -> OrtValue:
+    if bound is None:
+        return OrtValue(result)
+    bound.take(result)
+    return bound

@@ -140,7 +140,7 @@ class OrtValue:
 
         Raises:
             TypeError: it is neither.
-            UsageError: it has another dtype or number of elements.
+            UsageError: it has another dtype or number of elements; nothing can be written to the memory.
         """
         array = data._value if isinstance(data, OrtValue) else data
         if not is_array(array):
@@ -151,7 +151,16 @@ class OrtValue:
                 f"a tensor of {array.size} elements of {array.dtype} does not fit into one of "
                 f"{mine.size} elements of {mine.dtype}"
             )
+        if not mine.flags.writeable:
+            raise UsageError("the memory of the tensor is read-only")
         np.copyto(mine, array.reshape(mine.shape))
+
+    def take(self, result: Any) -> None:
+        """A result of a run: a tensor is copied into the memory of this one, which has its type and shape."""
+        if is_array(result):
+            np.copyto(self._value, result)
+        else:
+            self._value = result
 
     def to_dlpack(self) -> Any:
         """The tensor as a DLPack capsule that shares its memory."""

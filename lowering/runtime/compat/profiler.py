@@ -37,6 +37,7 @@ class Profiler:
         """When it began, as `time.monotonic_ns` tells time."""
         self._events: list[dict[str, Any]] = []
         self._watchers: list[Watcher] = []
+        self._is_finished = False
         now = time.perf_counter_ns()
         self._add("Session", "model_loading_uri", started, now, {})
         self._add("Session", "session_initialization", started, now, {})
@@ -59,6 +60,7 @@ class Profiler:
         Raises:
             OSError: it cannot be written.
         """
+        self._is_finished = True
         for watcher in self._watchers:
             watcher.stop()
         moment = time.time()
@@ -81,7 +83,8 @@ class Profiler:
             model.compile_overriding = lambda names: self._watched(overriding(names))
 
     def _watched(self, model: CompiledModel) -> CompiledModel:
-        self._watch(model)
+        if not self._is_finished:
+            self._watch(model)
         return model
 
     def _on_record(self, record: Record, start: int, end: int) -> None:

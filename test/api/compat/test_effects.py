@@ -17,6 +17,8 @@ from onnx import TensorProto, helper, numpy_helper
 from text_models import model_of
 
 import onnxloom
+from onnxloom.lowering.runtime.host_step import HostRunner
+from onnxloom.lowering.runtime.watcher import Record, Watcher
 
 ADD = model_of(
     "g (float[batch, 3] x, float[batch, 3] b) => (float[batch, 3] y) { s = Add(x, b) y = Relu(s) }"
@@ -254,6 +256,36 @@ def test_a_trace_holds_what_variants_for_input_shapes_run(tmp_path: Path) -> Non
     assert session.model.variants
     events = json.loads(Path(session.end_profiling()).read_text())
     assert [e for e in events if e["cat"] == "Node"]
+
+
+def test_nothing_is_watched_once_profiling_has_ended(tmp_path: Path) -> None:
+    model = model_of(
+        """g (float[N, M] x) => (float[K] y) {
+            s = Shape(x) y0 = Squeeze(x) y = Relu(y0)
+        }"""
+    )
+    given = options(enable_profiling=True, profile_file_prefix=str(tmp_path / "t"))
+    session = onnxloom.InferenceSession(model, given)
+    session.run(None, {"x": np.ones((1, 3), np.float32)})
+    session.end_profiling()
+    session.run(None, {"x": np.ones((4, 1), np.float32)})
+    engines = [variant.engine for variant in session.model.variants]
+    assert len(engines) == 2 and all(type(engine.host) is HostRunner for engine in engines)
+
+
+def test_a_run_that_outlives_its_watcher_is_not_reported() -> None:
+    model = onnxloom.InferenceSession(ADD).model
+    records: list[Record] = []
+    feeds = rows(2)
+    watcher = Watcher(model.engine, lambda record, *_: records.append(record), lambda *_: None)
+    model.run(feeds)
+    assert len(records) == 1
+    (node,) = model.plans
+    running = node.free.pop()
+    watcher.stop()
+    node.free.append(running)  # given back once the watcher is gone
+    assert model.run(feeds)["y"].tolist() == [[2, 2, 2]] * 2
+    assert len(records) == 1
 
 
 def test_without_profiling_there_is_no_trace() -> None:
