@@ -12,12 +12,19 @@ from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from onnxloom.errors import InputError
+
 CustomOpFunction: TypeAlias = Callable[..., Any]
 """(*inputs, **attributes) -> an array, or a tuple of arrays. An input that is left out is None."""
 
 ShapeFunction: TypeAlias = Callable[..., Any]
 """(*TensorInfo or None, **attributes) -> a TensorInfo or pair (dtype, shape), or a list of them."""
 
+
+STANDARD_DOMAINS: Final = frozenset(
+    {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training"}
+)
+"""What the standard keeps for its ops."""
 
 RUN_BY_CALLER: Final = "a function of the caller runs it"
 """Why such an op has no kernel."""
@@ -41,6 +48,15 @@ class CustomOp:
     name: str
     function: CustomOpFunction
     shape_function: ShapeFunction | None = None
+
+    def __post_init__(self) -> None:
+        """Raises InputError: the op is one of the standard, or what is to run it is no function."""
+        title = f"custom op {self.domain or 'ai.onnx'}.{self.name}"
+        if self.domain in STANDARD_DOMAINS:
+            raise InputError(f"{title}: ops of the standard cannot be taken over; expected another domain")
+        for function in (self.function, self.shape_function or self.function):
+            if not callable(function):
+                raise InputError(f"{title}: got {function!r}; expected a function")
 
 
 _NONE: Mapping[tuple[str, str], CustomOp] = MappingProxyType({})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -238,9 +239,52 @@ def test_errors_name_the_node(fn: Any, shape_fn: Any, message: str) -> None:
         run(named(), "Scale", fn, shape_fn)
 
 
-def test_another_shape_than_the_shape_function_told_is_an_error() -> None:
-    with pytest.raises(onnxloom.ModelError, match=r'my.Scale "the node": .* has shape \[2, 2\]'):
-        run(named(), "Scale", lambda x, by: x[:, :2], lambda x, by: x)
+@pytest.mark.parametrize(
+    ("fn", "found"),
+    [
+        (lambda x, by: x[:, :2], "[2, 2]"),
+        (lambda x, by: np.zeros((5, 3), np.float32), "[5, 3]"),  # N is that of the input, which has 2
+        (lambda x, by: x[0], "[3]"),
+    ],
+)
+@pytest.mark.parametrize("source", [named(), SCALED])
+def test_another_shape_than_the_shape_function_told_is_an_error(source: bytes, fn: Any, found: str) -> None:
+    message = f"output 0 has shape {found}; its shape function says [2, 3]"
+    with pytest.raises(onnxloom.CustomOpError, match=re.escape(message)):
+        run(source, "Scale", fn, same)
+
+
+def test_dims_that_the_shape_function_leaves_open_may_be_any() -> None:
+    source = model("b = my.Scale (x) y = Neg(b)", result="float[M,3] y")
+    (y,) = run(source, "Scale", lambda x: x[:1], lambda x: (x.dtype, (None, x.shape[1])))
+    np.testing.assert_array_equal(y, -X[:1])
+    (y,) = run(source, "Scale", lambda x: x[:1], lambda x: (x.dtype, None))
+    np.testing.assert_array_equal(y, -X[:1])
+
+
+def test_what_a_function_gives_for_a_tensor_is_an_array() -> None:
+    with pytest.raises(onnxloom.CustomOpError, match=r'"the node": output 0 is a list; expected an array'):
+        run(named(), "Scale", lambda x, by: [x], same)
+
+
+def test_a_shape_function_that_raises_on_the_shapes_of_a_run() -> None:
+    def shapes(x: onnxloom.TensorInfo, by: float) -> onnxloom.TensorInfo:
+        if x.shape is not None and isinstance(x.shape[0], int):
+            raise KeyError("rows")
+        return x
+
+    with pytest.raises(
+        onnxloom.CustomOpError, match=r"the node.*: its shape function raised KeyError: 'rows'"
+    ):
+        run(named(), "Scale", scale, shapes)
+
+
+@pytest.mark.parametrize("domain", ["", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training"])
+def test_ops_of_the_standard_are_not_taken_over(domain: str) -> None:
+    with pytest.raises(onnxloom.InputError, match=r"\.Relu: ops of the standard cannot be taken over"):
+        onnxloom.SessionOptions().register_custom_op(domain, "Relu", scale)
+    with pytest.raises(onnxloom.InputError, match=r"\.Relu: ops of the standard cannot be taken over"):
+        onnxloom.CustomOp(domain, "Relu", scale)
 
 
 def test_another_precision_is_rounded() -> None:
@@ -316,6 +360,8 @@ def test_compile_takes_objects() -> None:
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(onnxloom.InputError, match=r"custom op my.Scale: got 3; expected a function"):
         onnxloom.SessionOptions().register_custom_op("my", "Scale", 3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(onnxloom.InputError, match=r"custom op my.Scale: got 'f'; expected a function"):
+        onnxloom.CustomOp("my", "Scale", scale, "f")  # pyright: ignore[reportArgumentType]
 
 
 def test_a_file_needs_the_functions_again(tmp_path: Path) -> None:

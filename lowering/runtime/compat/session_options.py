@@ -90,7 +90,7 @@ class SessionOptions(CheckedAttributes):
         self._initializers: dict[str, Any] = {}
         self._external: dict[str, Any] = {}
         self._files: dict[str, bytes] = {}
-        self._custom_ops: dict[tuple[str, str], tuple[CustomOpFunction, ShapeFunction | None]] = {}
+        self._custom_ops: dict[tuple[str, str], CustomOp] = {}
         self._provider_names: list[str] = []
         self._cancelled = False
 
@@ -129,7 +129,7 @@ class SessionOptions(CheckedAttributes):
             initializers=tuple(self._initializers.items()),
             external_initializers=tuple(self._external.items()),
             external_files=tuple(self._files.items()),
-            custom_ops=tuple(CustomOp(*key, *functions) for key, functions in self._custom_ops.items()),
+            custom_ops=tuple(self._custom_ops.values()),
         )
 
     def register_custom_op(
@@ -138,12 +138,9 @@ class SessionOptions(CheckedAttributes):
         """Has `fn` run the ops `name` of `domain`: docs/custom_ops.md.
 
         Raises:
-            InputError: a function is none.
+            InputError: the domain is one of the standard's, or a function is none.
         """
-        for function in (fn, shape_fn or fn):
-            if not callable(function):
-                raise InputError(f"custom op {domain}.{name}: got {function!r}; expected a function")
-        self._custom_ops[domain, name] = (fn, shape_fn)
+        self._custom_ops[domain, name] = CustomOp(domain, name, fn, shape_fn)
 
     def register_custom_ops_library(self, path: str | os.PathLike[str]) -> None:
         """Raises UnsupportedFeatureError: kernels of onnxruntime's C interface cannot be called."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +10,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference.op_run import OpRun
 
-from onnxloom.dialects.custom_ops import CustomOp
+from onnxloom.dialects.custom_ops import CustomOp, ShapeFunction, TensorInfo
 from onnxloom.errors import CustomOpError, OnnxloomError
 from onnxloom.lowering.plan.program import is_array
 from onnxloom.lowering.runtime.host_ops.registry import Attributes
@@ -41,7 +41,7 @@ def call_custom(op: CustomOp, args: list[Any], attributes: Mapping[str, Any], no
     """At least as many results as the node lists.
 
     Raises:
-        CustomOpError: the function raises, or gives fewer.
+        CustomOpError: the function raises, gives fewer, or others than the shape function says.
     """
     try:
         found = op.function(*args, **attributes)
@@ -59,7 +59,46 @@ def call_custom(op: CustomOp, args: list[Any], attributes: Mapping[str, Any], no
             raise CustomOpError(
                 f"{_title(op, node)}: its function gave no output {index}; the node lists {len(node.output)}"
             )
-    return tuple(np.asarray(r) if isinstance(r, np.generic | int | float | complex) else r for r in results)
+    given = tuple(np.asarray(r) if isinstance(r, np.generic | int | float | complex) else r for r in results)
+    if op.shape_function is not None:
+        _check_told(op, op.shape_function, args, attributes, given, node)
+    return given
+
+
+def _check_told(
+    op: CustomOp,
+    shape_function: ShapeFunction,
+    args: Sequence[Any],
+    attributes: Mapping[str, Any],
+    results: Sequence[Any],
+    node: Any,
+) -> None:
+    """Kernels rely on what the shape function says, also where it says that two dims are the same."""
+    infos = [TensorInfo(a.dtype, a.shape) if is_array(a) else None for a in args]
+    try:
+        told = shape_function(*infos, **attributes)
+        listed = cast("list[Any]", told) if isinstance(told, list) else [told]
+        shapes = [None if shape is None else [*shape] for _, shape in listed]
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise CustomOpError(
+            f"{_title(op, node)}: its shape function raised {type(error).__name__}: {reason}"
+        ) from error
+    for index, (result, shape, name) in enumerate(zip(results, shapes, node.output, strict=False)):
+        if not name:
+            continue
+        if not is_array(result):
+            kind = type(result).__name__
+            raise CustomOpError(f"{_title(op, node)}: output {index} is a {kind}; expected an array")
+        found = [*result.shape]
+        if shape is not None and not _agree(found, shape):
+            raise CustomOpError(
+                f"{_title(op, node)}: output {index} has shape {found}; its shape function says {shape}"
+            )
+
+
+def _agree(found: Sequence[int], told: Sequence[Any]) -> bool:
+    return len(found) == len(told) and all(t is None or f == t for f, t in zip(found, told, strict=True))
 
 
 def reference_class(op: CustomOp) -> type[OpRun]:
