@@ -129,7 +129,7 @@ class Walk:
 
     def bind(self, slot: Slot, value: Value | int) -> None:
         """Sets a slot of the innermost block. Kernels trust declared types, so these are checked here."""
-        if isinstance(value, Value) and value.dtype is not None:
+        if isinstance(value, Value):
             self._check_declared(slot, value)
         self.env[slot] = value
         self.frames[-1].slots.append(slot)
@@ -139,6 +139,11 @@ class Walk:
         spec = program.specs[slot]
         if spec.kind != "tensor":
             return
+        if value.dtype is None:  # a sequence, which no kernel reads where the rank is not known
+            if spec.shape is None:
+                return
+            problem = f"is no tensor; the model declares a tensor of shape {_dims(spec.shape)}"
+            raise self._error(f"a value of {program.name} {problem}")
         if value.dtype != dtype:
             problem = f"has elements of type {value.dtype}; the model declares {dtype}"
             raise self._error(f"a value of {program.name} {problem}")

@@ -267,6 +267,15 @@ def test_what_a_function_gives_for_a_tensor_is_an_array() -> None:
         run(named(), "Scale", lambda x, by: [x], same)
 
 
+def test_a_list_where_the_model_declares_a_tensor_does_not_reach_a_kernel() -> None:
+    declared = onnx.ModelProto.FromString(SCALED)
+    declared.graph.value_info.append(onnx.helper.make_tensor_value_info("b", 1, ["N", 3]))
+    with pytest.raises(
+        onnxloom.ModelError, match=r"my.Scale: .* is no tensor; .* declares a tensor of shape"
+    ):
+        run(declared.SerializeToString(), "Scale", lambda x, by: [x])
+
+
 def test_a_shape_function_that_raises_on_the_shapes_of_a_run() -> None:
     def shapes(x: onnxloom.TensorInfo, by: float) -> onnxloom.TensorInfo:
         if x.shape is not None and isinstance(x.shape[0], int):
