@@ -195,6 +195,35 @@ def test_dynamic_quantize_lstm() -> None:
     )  # fmt: skip
 
 
+LEVEL = 4e-3
+"""A level of a state: one at a half goes to either."""
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_dynamic_quantize_lstm_of_sequences_that_end_early(direction: str) -> None:
+    directions, hidden = 2 if direction == "bidirectional" else 1, 4
+    scales, zeros = np.full(directions, 0.002, np.float32), np.zeros(directions, np.int8)
+    inputs = [
+        f32(5, 3, 3), ints(-128, 128, np.int8, directions, 3, 4 * hidden),
+        ints(-128, 128, np.int8, directions, hidden, 4 * hidden), None, np.array([5, 1, 3], np.int32),
+        None, None, None, scales, zeros, scales, zeros,
+    ]  # fmt: skip
+    check(
+        "DynamicQuantizeLSTM", inputs, 3, LEVEL, hidden_size=hidden, direction=direction,
+        domain="com.microsoft",
+    )  # fmt: skip
+
+
+def test_dynamic_quantize_lstm_limits_gates_with_their_peepholes() -> None:
+    hidden, scale, zero = 4, np.full(1, 0.002, np.float32), np.zeros(1, np.int8)
+    inputs = [
+        f32(3, 2, 3), ints(-128, 128, np.int8, 1, 3, 4 * hidden),
+        ints(-128, 128, np.int8, 1, hidden, 4 * hidden), None, None, None,
+        f32(1, 2, hidden) * 3, f32(1, 3 * hidden), scale, zero, scale, zero,
+    ]  # fmt: skip
+    check("DynamicQuantizeLSTM", inputs, 3, LEVEL, hidden_size=hidden, clip=0.7, domain="com.microsoft")
+
+
 def tree_ensemble(**attributes: Any) -> tuple[onnx.NodeProto, np.ndarray[Any, Any]]:
     tensor = onnx.numpy_helper.from_array
     node = helper.make_node(

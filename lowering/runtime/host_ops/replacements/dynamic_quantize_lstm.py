@@ -22,10 +22,11 @@ def dynamic_quantize_lstm(
     w_scale: Array, w_zero: Array, r_scale: Array, r_zero: Array,
 ) -> Sequence[Any]:  # fmt: skip
     """Y, Y_h, Y_c."""
-    if lengths is not None and not (np.asarray(lengths) == x.shape[0]).all():
-        raise ValueError("sequence lengths that differ are not supported")
     directions, hidden = w.shape[0], r.shape[1]
     time, batch = x.shape[:2]
+    steps = np.arange(time)[:, None]
+    ends = np.full(batch, time) if lengths is None else np.asarray(lengths)
+    is_live = (steps < ends)[..., None]
     names = attributes.get("activations") or ["Sigmoid", "Tanh", "Tanh"] * directions
     acts = activations(names, attributes.get("activation_alpha"), attributes.get("activation_beta"))
     y = np.zeros((time, directions, batch, hidden), np.float32)
@@ -33,7 +34,9 @@ def dynamic_quantize_lstm(
     c_last: list[Array] = []
     for d in range(directions):
         backwards = attributes.get("direction", "forward") == "reverse" or d == 1
-        xs = x[::-1] if backwards else x
+        # Each sequence is turned round by itself; what is behind its end stays there.
+        order = np.where(is_live[..., 0] & backwards, ends - 1 - steps, steps)[..., None]
+        xs = np.take_along_axis(x, order, axis=0)
         gates = quantized_matmul(xs.reshape(time * batch, -1), w[d], w_scale[d], w_zero[d])
         gates = gates.reshape(time, batch, 4 * hidden)
         if b is not None:
@@ -45,11 +48,11 @@ def dynamic_quantize_lstm(
         for t in range(time):
             # The state of each batch entry is quantized over a range of its own.
             rows_of_h = [quantized_matmul(h[i : i + 1], r[d], r_scale[d], r_zero[d]) for i in range(batch)]
-            step = gates[t] + np.concatenate(rows_of_h)
-            h, c = _cell(attributes, step, c, peepholes, acts[3 * d : 3 * d + 3])
-            rows[t] = h
-        if backwards:
-            y[:, d] = rows[::-1].copy()
+            step = gates[t] + np.concatenate([np.empty((0, 4 * hidden), np.float32), *rows_of_h])
+            next_h, next_c = _cell(attributes, step, c, peepholes, acts[3 * d : 3 * d + 3])
+            h, c = np.where(is_live[t], next_h, h), np.where(is_live[t], next_c, c)
+            rows[t] = np.where(is_live[t], h, 0)
+        y[:, d] = np.take_along_axis(rows, order, axis=0)
         h_last.append(h)
         c_last.append(c)
     return [y, np.stack(h_last), np.stack(c_last)]
@@ -58,16 +61,19 @@ def dynamic_quantize_lstm(
 def _cell(
     attributes: Attributes, gates: Array, c: Array, p: Array | None, acts: list[Activation]
 ) -> tuple[Array, Array]:
-    limit = attributes.get("clip")
-    if limit:
-        gates = np.clip(gates, -limit, limit)
+    limit = attributes.get("clip") or np.inf
+
+    def clipped(activation: Activation, gate: Array) -> Array:
+        """The limit is one of what goes into an activation, peepholes included."""
+        return activation(np.clip(gate, -limit, limit))
+
     f, g, h = acts
     i, o, forget, c_in = np.split(gates, 4, axis=1)
     pi, po, pf = np.split(p, 3) if p is not None else (0, 0, 0)
-    i = f(i + pi * c)
-    forget = 1 - i if attributes.get("input_forget", 0) else f(forget + pf * c)
-    c = forget * c + i * g(c_in)
-    return f(o + po * c) * h(c), c
+    i = clipped(f, i + pi * c)
+    forget = 1 - i if attributes.get("input_forget", 0) else clipped(f, forget + pf * c)
+    c = forget * c + i * clipped(g, c_in)
+    return clipped(f, o + po * c) * h(c), c
 
 
 def quantized_matmul(a: Array, b: Array, scale: Array, zero: Array) -> Array:
