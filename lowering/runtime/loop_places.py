@@ -85,6 +85,9 @@ def is_movable(node: Node, args: Sequence[Any], layout: BodyLayout) -> bool:
     # What kernels write, and what is an argument, is plain.
     if not all(f.cell >= 0 or _is_plain(f.known) for f in results):
         return False
+    # One that is not one element is an error, which the loop that goes step by step knows of.
+    if layout.results_before and math.prod(signature_of(results[0])[0]) != 1:
+        return False
     carried = results[layout.results_before :][: layout.carried]
     given = args[layout.first_carried :][: layout.carried]
     return all(signature_of(f) == (a.shape, a.dtype) for f, a in zip(carried, given, strict=True))

@@ -276,3 +276,61 @@ def test_loops_over_texts_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> N
     y, rows = model(np.array(2), texts)
     assert y.tolist() == ["a", "bc"]
     assert rows.tolist() == [["a", "bc"]] * 2
+
+
+def test_loops_of_checked_kernels_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MovingLoop", None)
+    model = compiled(
+        """agraph (int64 m, float[N] x) => (float[N] y) {
+            y = Loop(m, , x) <body = b (int64 i, bool g, float[N] v) => (bool go, float[N] o) {
+                go = Identity(g)
+                o = Add(v, x)
+            }>
+        }""",
+        checked=True,
+    )
+    np.testing.assert_array_equal(model(np.array(3), X)[0], X * 4)
+
+
+@pytest.mark.filterwarnings("ignore::onnxloom.HostStepWarning")
+def test_loops_with_steps_behind_their_records_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MovingLoop", None)
+    model = compiled("""agraph (int64 m, float[2] x) => (float[2] y, seq(float[2]) rows) {
+        y, rows = Loop(m, , x) <
+            body = b (int64 i, bool g, float[2] v) => (bool go, float[2] o, seq(float[2]) row) {
+            go = Identity(g)
+            o = Add(v, x)
+            row = SequenceConstruct(o)
+        }>
+    }""")
+    y, rows = model(np.array(3), X[:2])
+    np.testing.assert_array_equal(y, X[:2] * 4)
+    assert [[item.tolist() for item in row] for row in rows] == [[(X[:2] * k).tolist()] for k in (2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    "value", ["Cast <to = 9> (o)", "Constant <value = bool[2] {1, 1}> ()", "Cast <to = 9> (n)"]
+)
+def test_a_condition_is_one_element(value: str) -> None:
+    model = loop(f"""(int64 i, bool g, float[N] v) => (bool go, float[N] o) {{
+        o = Add(v, w)
+        none = Constant <value = int64[1] {{0}}> ()
+        n = Slice(o, none, none)
+        go = {value}
+    }}""")
+    with pytest.raises(InputError, match="its body gives has shape"):
+        model(np.array(2), X, W)
+
+
+def test_loops_that_give_texts_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MovingLoop", None)
+    model = compiled("""agraph (int64 m, float[N] x) => (float[N] y, string[T, K] rows) {
+        y, rows = Loop(m, , x) <body = b (int64 i, bool g, float[N] v) => (bool go, float[N] o, string[1] row) {
+            go = Identity(g)
+            o = Add(v, x)
+            row = Constant <value_strings = ["a"]> ()
+        }>
+    }""")
+    y, rows = model(np.array(2), X)
+    np.testing.assert_array_equal(y, 3 * X)
+    assert rows.tolist() == [["a"], ["a"]]
