@@ -173,6 +173,12 @@ def refuse_where(builder: KernelBuilder, a: SSAValue, predicate: str, b: SSAValu
     builder.insert(loom.CheckOp(_compared(builder, a, predicate, b), message))
 
 
+def refuse_other_count(builder: KernelBuilder, value: SSAValue, count: int, what: str) -> None:
+    """Refuses a tensor that does not have `count` elements, all of which a kernel reads without asking."""
+    given, wanted = builder.multiply(builder.dims(value)), builder.index(count)
+    refuse_where(builder, given, "ne", wanted, f"{what} does not have {count} element{'s'[: count != 1]}")
+
+
 def refuse_neither(builder: KernelBuilder, size: SSAValue, other: SSAValue, message: str) -> None:
     """Refuses a size that is neither 1 nor `other` when the plan is made."""
     known = index_value(size), index_value(other)

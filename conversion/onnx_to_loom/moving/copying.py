@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count
 from onnxloom.dialects.onnx.dtypes import ELEMENT_TO_DTYPE
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
 
@@ -174,6 +175,8 @@ def fill(
     builder: KernelBuilder, target: SSAValue, dims: Sequence[SSAValue], value: SSAValue | None
 ) -> SSAValue:
     """Sets all elements to the one element of `value`, zero bits for None."""
+    if value is not None:
+        refuse_other_count(builder, value, 1, "the value to fill with")
     word = word_type(target.type)
     ins = [] if value is None else [value]
     k = KernelBody("fill", [word] * len(ins), [word], 1)

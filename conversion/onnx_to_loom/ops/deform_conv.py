@@ -31,6 +31,8 @@ def lower_deform_conv(op: onnx.DeformConvOp, inputs: Inputs, builder: KernelBuil
     assert images is not None and weights is not None and offsets is not None
     if rank_of(images) != 4:
         raise Declined(f"DeformConv of {rank_of(images)} dims has no kernel")
+    if any(rank_of(v) != 4 for v in (offsets, mask) if v is not None):
+        raise Declined("DeformConv with offsets or a mask of another rank has no kernel")
     elements = Elements(ranked(images.type, "the images").element_type)
     operands = [v for v in (weights, offsets, bias, mask) if v is not None]
     if not is_float(elements.storage) or any(buffer_element(v.type) != elements.storage for v in operands):

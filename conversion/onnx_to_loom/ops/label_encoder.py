@@ -47,8 +47,8 @@ def lower_label_encoder(
     buffer_element(type_)
     keys = _numbers(op, "keys").astype(ELEMENT_TO_DTYPE[element])
     values = _numbers(op, "values").astype(ELEMENT_TO_DTYPE[type_.element_type])
-    if len(keys) != len(values):
-        raise Declined("LabelEncoder with another number of keys than of values has no kernel")
+    if len(keys) != len(values) or not len(keys):
+        raise Declined("LabelEncoder without keys, or with another number of values, has no kernel")
     _, first = np.unique(keys, return_index=True)
     default = _default(op).astype(values.dtype).reshape(1)
     plan = _dense if _is_dense(keys) else _searched

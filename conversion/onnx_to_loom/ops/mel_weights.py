@@ -14,7 +14,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count, refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics import element_type
 from onnxloom.dialects.onnx.semantics.scalars import KERNEL_FLOATS, Scalar
@@ -33,6 +33,8 @@ def lower_mel_weights(
     for size, what in ((bands, "bands"), (length, "elements of a transform")):
         refuse_where(builder, size, "slt", builder.index(0), f"a negative number of {what}")
     refuse_where(builder, rate, "slt", builder.index(1), "a sample rate below 1")
+    for edge in values[3:]:
+        refuse_other_count(builder, edge, 1, "an edge")
     rows = builder.insert(arith.AddiOp(builder.divide(length, 2), builder.index(1))).results[0]
     type_ = TensorType(element, [DYNAMIC_INDEX, DYNAMIC_INDEX])
     k = builder.kernel("mel_weights", values[3:], [type_], 4)

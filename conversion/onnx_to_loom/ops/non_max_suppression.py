@@ -20,12 +20,10 @@ from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.selection.box_corners import BLOCK, ROWS, Boxes, box_corners
 from onnxloom.conversion.onnx_to_loom.selection.heap import Heap
 from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import ordered_key, packed_item, place_of_item
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count, refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
-
-_FLOATS, _INTS = TensorType(f32, [DYNAMIC_INDEX]), TensorType(i64, [DYNAMIC_INDEX])
 
 
 @lowering(onnx.NonMaxSuppressionOp)
@@ -42,6 +40,9 @@ def lower_non_max_suppression(
     refuse_where(builder, edges, "ne", builder.index(4), "a box does not have 4 numbers")
     refuse_where(builder, builder.dim(scores, 0), "ne", batches, "the batch sizes of boxes and scores differ")
     refuse_where(builder, builder.dim(scores, 2), "ne", count, "there is not one score for each box")
+    for threshold, what in ((overlap, "iou_threshold"), (least, "score_threshold")):
+        if threshold is not None:
+            refuse_other_count(builder, threshold, 1, what)
     wanted = builder.index(0) if limit is None else builder.read(limit, 0)
     wanted = builder.insert(arith.MinSIOp(wanted, count)).results[0]
     wanted = builder.insert(arith.MaxSIOp(wanted, builder.index(0))).results[0]
@@ -77,8 +78,8 @@ def _checked(builder: KernelBuilder, overlap: SSAValue) -> SSAValue:
     k = KernelBody("check_overlap", [f32], [i64], 0)
     s = k.scalars
     value = k.load(k.ins[0], k.index(0))
-    outside = s.or_(s.cmp("lt", value, s.const(0.0, f32)), s.cmp("gt", value, s.const(1.0, f32)))
-    k.store(s.int_to_int(outside, i64, True), k.outs[0], k.index(0))
+    inside = s.and_(s.cmp("ge", value, s.const(0.0, f32)), s.cmp("le", value, s.const(1.0, f32)))
+    k.store(s.int_to_int(s.not_(inside), i64, True), k.outs[0], k.index(0))
     (status,) = builder.launch(k, [overlap], [_list(builder, builder.index(1), 1)], [])
     builder.insert(loom.CheckOp(status, "iou_threshold is out of range: expected 0 to 1"))
     return overlap

@@ -18,6 +18,7 @@ from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.conversion import convert
@@ -35,6 +36,7 @@ def lower_one_hot(op: onnx.OneHotOp, inputs: Inputs, builder: KernelBuilder) -> 
     dims = builder.dims(indices)
     axis = int_attr(op, "axis", -1) % (rank_of(indices) + 1)
     size = _whole(builder, depth)
+    refuse_other_count(builder, values, 2, "the operand with the values for off and on")
     may_be_negative = not is_unsigned(ranked(indices.type, "the indices").element_type)
     k = builder.kernel("one_hot", [indices, values], [type_], 3)
     outer, count, inner = k.sizes
@@ -58,6 +60,7 @@ def _whole(builder: KernelBuilder, depth: SSAValue) -> SSAValue:
     element = buffer_element(depth.type)
     if not is_float(element):
         return builder.read(depth, 0)
+    refuse_other_count(builder, depth, 1, "the depth")
     k = KernelBody("truncated", [element], [i64], 0)
     k.store(convert(k.scalars, k.load(k.ins[0], k.index(0)), i64, False), k.outs[0], k.index(0))
     (whole,) = builder.launch(k, [depth], [builder.empty(TensorType(i64, [1]), [builder.index(1)])], [])

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.conversion import convert, float_to_int
@@ -29,6 +30,8 @@ def lower_range(op: onnx.RangeOp, inputs: Inputs, builder: KernelBuilder) -> Seq
     assert start is not None and limit is not None and delta is not None
     type_ = ranked(op.output.type, "the result")
     element = buffer_element(type_)
+    for bound in (start, limit, delta):
+        refuse_other_count(builder, bound, 1, "a bound, or the delta,")
     count = _count(builder, [start, limit, delta])
     k = KernelBody("range", [element, element], [element], 1)
     s, wide = k.scalars, _compute_type(element, int_attr(op, "stash_type", 1))

@@ -26,7 +26,7 @@ from onnxloom.conversion.onnx_to_loom.resampling.coordinates import CROP, TRANSF
 from onnxloom.conversion.onnx_to_loom.resampling.elements import Elements
 from onnxloom.conversion.onnx_to_loom.resampling.replicating import repeats, replicated
 from onnxloom.conversion.onnx_to_loom.resampling.taps import Filter, Resized, tap_tables
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty
+from onnxloom.conversion.onnx_to_loom.value_checks import refuse_empty, refuse_other_count
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.loom.resize_space import RESULTS_PER_AXIS
 from onnxloom.dialects.onnx.access import float_attr, int_attr, ints_attr, str_attr
@@ -50,6 +50,8 @@ def lower_resize(op: onnx.ResizeOp, inputs: Inputs, builder: KernelBuilder) -> S
     times = repeats(rule, factors, axes, rank)
     if times is not None:
         return [replicated(builder, data, times, ranked(op.results[0].type, "the result"))]
+    if crops and roi is not None:
+        refuse_other_count(builder, roi, 2 * len(axes), "roi")
     space = builder.insert(loom.ResizeSpaceOp.make(data, target, axes, policy, rule.reach)).results
     resize = _Resize(op, rule, roi, len(axes), converts=not crops and None in factors)
     value = resize.begun(builder, data)

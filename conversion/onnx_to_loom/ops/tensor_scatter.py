@@ -31,7 +31,8 @@ def lower_tensor_scatter(
     begins = rest[0] if rest else None
     word, rank, mode = word_type(cache.type), rank_of(cache), str_attr(op, "mode", "linear")
     axis = int_attr(op, "axis", -2) % max(rank, 1)
-    if mode not in _MODES or rank < 2 or axis == 0 or rank_of(update) != rank:
+    is_list = begins is None or rank_of(begins) == 1
+    if mode not in _MODES or rank < 2 or axis == 0 or rank_of(update) != rank or not is_list:
         raise Declined("TensorScatter of this form has no kernel")
     dims, given = builder.dims(cache), builder.dims(update)
     for d in set(range(rank)) - {axis}:

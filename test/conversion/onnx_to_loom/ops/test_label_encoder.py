@@ -61,6 +61,7 @@ def test_no_elements() -> None:
 
 
 INTS, FLOATS = "keys_int64s = [1 : si64, 2 : si64]", "values_floats = [1.0 : f32, 2.0 : f32]"
+EMPTY = "dense<> : tensor<0xi64>"
 TEXT = 'values_strings = ["a", "b"]'
 
 
@@ -74,7 +75,11 @@ REASONS: dict[str, tuple[Case, str | None]] = {
     "no values": (encoder(INTS), "LabelEncoder with values that are no numbers has no kernel"),
     "fewer values": (
         encoder(f"{INTS}, values_floats = [1.0 : f32]"),
-        "LabelEncoder with another number of keys than of values has no kernel",
+        "LabelEncoder without keys, or with another number of values, has no kernel",
+    ),
+    "empty": (
+        encoder(f"keys_tensor = {EMPTY}, values_tensor = {EMPTY}, default_tensor = dense<7> : tensor<1xi64>"),
+        "LabelEncoder without keys, or with another number of values, has no kernel",
     ),
     "no default": (
         encoder(f"{INTS}, values_tensor = dense<[1.0, 2.0]> : tensor<2xf32>"),

@@ -148,6 +148,10 @@ REASONS: dict[str, tuple[Case, str | None]] = {
     "scatter into a list": (scatter("4", "1"), CACHE),
     "scatter along the batch": (scatter("2x4x3", "1x4x3", "axis = 0 : si64"), CACHE),
     "scatter another rank": (scatter("2x4x3", "2x3"), CACHE),
+    "scatter at a scalar": (
+        ("TensorScatter", [*tensors("2x4x3", "2x1x3"), "tensor<i64>"], "", tensors("2x4x3")),
+        CACHE,
+    ),
 }
 
 

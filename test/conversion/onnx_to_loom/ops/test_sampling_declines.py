@@ -82,9 +82,15 @@ def deform_conv(
     weights: str = "4x2x3x3",
     element: str = "f32",
     offsets: str = "f32",
+    offset_dims: str = "1x18x3x3",
+    mask: str = "none",
 ) -> Case:
-    operands = [f"tensor<{images}x{element}>", f"tensor<{weights}x{element}>", f"tensor<1x18x3x3x{offsets}>"]
-    return ("DeformConv", [*operands, "none", "none"], attributes, [f"tensor<1x4x3x3x{element}>"])
+    operands = [
+        f"tensor<{images}x{element}>",
+        f"tensor<{weights}x{element}>",
+        f"tensor<{offset_dims}x{offsets}>",
+    ]
+    return ("DeformConv", [*operands, "none", mask], attributes, [f"tensor<1x4x3x3x{element}>"])
 
 
 DEFORM_CONV: dict[str, tuple[Case, str | None]] = {
@@ -97,6 +103,14 @@ DEFORM_CONV: dict[str, tuple[Case, str | None]] = {
     "offsets": (
         deform_conv(offsets="f64"),
         "DeformConv of integers, or of operands of several types, has no kernel",
+    ),
+    "flat offsets": (
+        deform_conv(offset_dims="18x3x3"),
+        "DeformConv with offsets or a mask of another rank has no kernel",
+    ),
+    "flat mask": (
+        deform_conv(mask="tensor<9x3x3xf32>"),
+        "DeformConv with offsets or a mask of another rank has no kernel",
     ),
     "window": (deform_conv(weights="4x2x?x3"), "the dims of the window of DeformConv are not known"),
     "flat window": (deform_conv(weights="4x2x3"), "the dims of the window of DeformConv are not known"),
