@@ -325,7 +325,8 @@ def test_a_condition_is_one_element(value: str) -> None:
 def test_loops_that_give_texts_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "MovingLoop", None)
     model = compiled("""agraph (int64 m, float[N] x) => (float[N] y, string[T, K] rows) {
-        y, rows = Loop(m, , x) <body = b (int64 i, bool g, float[N] v) => (bool go, float[N] o, string[1] row) {
+        y, rows = Loop(m, , x) <
+            body = b (int64 i, bool g, float[N] v) => (bool go, float[N] o, string[1] row) {
             go = Identity(g)
             o = Add(v, x)
             row = Constant <value_strings = ["a"]> ()
