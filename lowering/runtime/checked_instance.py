@@ -14,11 +14,13 @@ import numpy as np
 from onnxloom.errors import KernelFault
 from onnxloom.lowering.checked.fault import FAULT_BYTES, FILL, Fault
 from onnxloom.lowering.plan.checked_records import CheckedRecord, CheckedStretch
+from onnxloom.lowering.plan.memory import address_of
 from onnxloom.lowering.plan.node import Node, ReturnEnd, ValueEnd
 from onnxloom.lowering.plan.program import Array, named
 from onnxloom.lowering.plan.record import HEADER
 from onnxloom.lowering.plan.stretch import Launch
 from onnxloom.lowering.runtime.instance import Executor, Instance
+from onnxloom.lowering.runtime.termination import check_terminated
 from onnxloom.lowering.runtime.undefined import Undefined, UndefinedBytes
 
 UNWRITTEN, OTHER = 0xFF, 0x5A
@@ -40,20 +42,23 @@ class CheckedInstance(Instance):
         self._arena[:] = UNWRITTEN
         end = checked.fault_at + FAULT_BYTES
         self._fault = self._arena[checked.fault_at : end].data.cast("q")
-        self._slices = (self._run_checked,)
+        self._starts_again = node.starts.copy()
+        """Starts of the second run of a record. What stands in for an executor, to count or time what it runs,
+        knows a stretch by the address of its starts, and is not to see a record twice."""
 
-    def _run_checked(self) -> None:
+    def run_records(self) -> None:
         """Runs the records. Raises KernelFault."""
         undefined = UndefinedBytes()
         for number, record in enumerate(self._records):
             self._run_twice(number, record, undefined)
+            check_terminated()
         self._check_what_is_handed_on(undefined)
 
     def _run_twice(self, number: int, record: CheckedRecord, undefined: UndefinedBytes) -> None:
         ins, values = len(record.launch.ins), record.values()
         held = {n: self._memory(number, n, values[n].nbytes) for n in range(ins, len(values))}
         before = {n: memory.copy() for n, memory in held.items() if n not in record.fresh}
-        self._run_once(number, record, held, UNWRITTEN)
+        self._run_once(number, record, held, self._starts, UNWRITTEN)
         first = {n: held[n].copy() for n in record.kept}
         for n, contents in before.items():
             held[n][:] = contents
@@ -61,7 +66,7 @@ class CheckedInstance(Instance):
         for memory, mask in changed:
             if mask is not None:
                 memory[mask] = OTHER
-        self._run_once(number, record, held, OTHER)
+        self._run_once(number, record, held, self._starts_again, OTHER)
         for memory, mask in changed:
             if mask is not None:
                 memory[mask] = UNWRITTEN
@@ -70,14 +75,16 @@ class CheckedInstance(Instance):
             undefined.note(values[n], mask, record.launch, _problem(n - ins, mask, contents, held[n]))
             held[n][:] = contents
 
-    def _run_once(self, number: int, record: CheckedRecord, held: dict[int, Array], fill: int) -> None:
+    def _run_once(
+        self, number: int, record: CheckedRecord, held: dict[int, Array], starts: Array, fill: int
+    ) -> None:
         self._arena[-FAULT_BYTES:] = 0
         self._fault[FILL] = fill
         for begin, end, _ in record.zones:
             self._arena[begin:end] = ZONE
         for n in record.fresh:
             held[n][:] = fill
-        self._executor(self._table_address, self._starts_address, number, number + 1)
+        self._executor(self._table_address, address_of(starts), number, number + 1)
         self._look(record)
 
     def _memory(self, number: int, buffer: int, nbytes: int) -> Array:
