@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from onnxloom.errors import ModelError
 from onnxloom.lowering.plan.checked_records import CheckedStretch
 from onnxloom.lowering.plan.program import Array, Block, CheckStep, HostStep, LoopStep, ScanStep, Slot
 from onnxloom.lowering.plan.stretch import Launch
@@ -76,6 +77,15 @@ class Fetch:
             return array
         first = self.offset // self.dtype.itemsize
         return array.reshape(-1)[first : first + math.prod(self.shape)].reshape(self.shape)
+
+
+def fetch(value: Value) -> Fetch:
+    """How a run finds `value`, which is known or has a cell by now."""
+    if value.is_known:
+        return Fetch(known=value.known)
+    if value.buffer is None or value.buffer.cell is None:
+        raise ModelError("a step reads a value that nothing was written to")
+    return Fetch(None, value.buffer.cell, value.offset, value.shape, value.dtype)
 
 
 @dataclass(frozen=True)

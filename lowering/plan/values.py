@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onnxloom.errors import InputError, ModelError
-from onnxloom.lowering.plan.program import Array, is_array, named
+from onnxloom.lowering.plan.program import DYNAMIC, Array, is_array, named
 
 Dims: TypeAlias = tuple[int, ...]
 
@@ -84,6 +84,21 @@ class Value:
         if not self.is_known:
             raise NeedValue(self)
         return self.known
+
+    def stand_in(self) -> Array:
+        """An array of the right shape and type that takes no memory, for ops that read the shape only."""
+        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
+
+    def part_from(self, offset: int, shape: Dims) -> tuple[int, ...]:
+        """What identifies the contents of a view without looking at them; empty if it is of no constant."""
+        if self.constant >= 0:
+            return (self.constant, offset, *shape)
+        return (self.part[0], self.part[1] + offset, *shape) if self.part else ()
+
+
+def dims_text(shape: Dims | None) -> str:
+    """A declared shape in messages."""
+    return "any" if shape is None else "[" + ", ".join("?" if d == DYNAMIC else str(d) for d in shape) + "]"
 
 
 def only_element(value: Any, origin: str, what: str) -> Any:

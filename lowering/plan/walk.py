@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from onnxloom.lowering.plan.index_ops import evaluate
 from onnxloom.lowering.plan.memo import signature
 from onnxloom.lowering.plan.node import (
     End,
-    Fetch,
     Frame,
     LateStep,
     Node,
@@ -22,6 +21,7 @@ from onnxloom.lowering.plan.node import (
     State,
     StepEnd,
     ValueEnd,
+    fetch,
 )
 from onnxloom.lowering.plan.origins import origin_of
 from onnxloom.lowering.plan.program import (
@@ -45,10 +45,10 @@ from onnxloom.lowering.plan.program import (
 from onnxloom.lowering.plan.stretch import Stretch
 from onnxloom.lowering.plan.values import (
     Buffer,
-    Dims,
     NeedValue,
     Value,
     check_size,
+    dims_text,
     known_value,
     only_element,
 )
@@ -142,13 +142,13 @@ class Walk:
         if value.dtype is None:  # a sequence, which no kernel reads where the rank is not known
             if spec.shape is None:
                 return
-            problem = f"is no tensor; the model declares a tensor of shape {_dims(spec.shape)}"
+            problem = f"is no tensor; the model declares a tensor of shape {dims_text(spec.shape)}"
             raise self._error(f"a value of {program.name} {problem}")
         if value.dtype != dtype:
             problem = f"has elements of type {value.dtype}; the model declares {dtype}"
             raise self._error(f"a value of {program.name} {problem}")
         if not spec.accepts(value.shape):
-            problem = f"has shape {list(value.shape)}; the model declares {_dims(spec.shape)}"
+            problem = f"has shape {list(value.shape)}; the model declares {dims_text(spec.shape)}"
             raise self._error(f"a value of {program.name} {problem}")
 
     def _error(self, problem: str) -> ModelError:
@@ -237,7 +237,7 @@ class Walk:
             flat = source.known.reshape(-1)
             size = int(np.prod(shape, dtype=np.int64))
             known = known_value(flat[offset : offset + size].reshape(shape))
-            known.part = _part_of_constant(source, offset * dtype.itemsize, shape)
+            known.part = source.part_from(offset * dtype.itemsize, shape)
             return known
         return view
 
@@ -288,7 +288,7 @@ class Walk:
         key = ("host", tuple(n.proto for n in step.nodes), step.arg_names, step.constants, signatures)
         results = self.filler.memo.get(key)
         if results is None:
-            inputs = [a.known if a.is_known else _stand_in(a) for a in args]
+            inputs = [a.known if a.is_known else a.stand_in() for a in args]
             results = [read_only(r) for r in self.filler.run_host(step, inputs)]
             if all(is_array(r) for r in results):
                 self.filler.memo.put(key, results)
@@ -346,7 +346,7 @@ class Walk:
         value = self.get(slot)
         if isinstance(value, int):  # a size that a loop's body captures
             return known_value(value)
-        return known_value(_stand_in(value)) if shape_only and not value.is_known else value
+        return known_value(value.stand_in()) if shape_only and not value.is_known else value
 
     def _build(self, fetched: Sequence[Value], live: dict[Slot, Value | int], end: Callable[[], End]) -> Node:
         """The node of what was walked; `fetched` is what its end reads, `live` what its children may."""
@@ -386,13 +386,6 @@ def _is_unobserved(step: HostStep) -> bool:
     return bool(step.dtypes) and not any(step.dtypes)
 
 
-def _part_of_constant(source: Value, offset: int, shape: Dims) -> tuple[int, ...]:
-    """What identifies the contents of a view without looking at them; empty if it is of no constant."""
-    if source.constant >= 0:
-        return (source.constant, offset, *shape)
-    return (source.part[0], source.part[1] + offset, *shape) if source.part else ()
-
-
 def _cells(values: Iterable[Value | int]) -> set[int]:
     buffers = [v.buffer for v in values if isinstance(v, Value)]
     return {b.cell for b in buffers if b is not None and b.cell is not None}
@@ -404,21 +397,3 @@ def _operands(step: HostStep | LoopStep | ScanStep) -> tuple[Slot, ...]:
     if isinstance(step, LoopStep):
         return (step.trip_count, step.condition, *step.carried, *step.captures)
     return (*step.states, *step.scanned, *step.captures)
-
-
-def _stand_in(value: Value) -> Any:
-    """An array of the right shape and type that takes no memory, for ops that read the shape only."""
-    return np.broadcast_to(np.zeros((), value.dtype), value.shape)
-
-
-def _dims(shape: Dims | None) -> str:
-    return "any" if shape is None else "[" + ", ".join("?" if d == DYNAMIC else str(d) for d in shape) + "]"
-
-
-def fetch(value: Value) -> Fetch:
-    """How a run finds `value`, which is known or has a cell by now."""
-    if value.is_known:
-        return Fetch(known=value.known)
-    if value.buffer is None or value.buffer.cell is None:
-        raise ModelError("a step reads a value that nothing was written to")
-    return Fetch(None, value.buffer.cell, value.offset, value.shape, value.dtype)
