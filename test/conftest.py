@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from onnxloom.lowering.checked.wanted import VARIABLE, checked_by_environment
 from onnxloom.tools.testing.pytest_lit import pytest_collect_file
 
 __all__ = ["pytest_collect_file"]
@@ -36,7 +37,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked `full` run when asked for by name or by `-m`."""
+    """`full` tests run when asked for by name or by `-m`, `unchecked` ones not with checked kernels."""
+    for item in items if checked_by_environment() else ():
+        mark = item.get_closest_marker("unchecked")
+        if mark is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not with {VARIABLE}: {mark.kwargs['reason']}"))
     if "full" in str(config.getoption("markexpr")):
         return
     skip = pytest.mark.skip(reason="needs the full set of models or takes minutes (run with -m full)")

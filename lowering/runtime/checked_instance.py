@@ -43,7 +43,7 @@ class CheckedInstance(Instance):
         end = checked.fault_at + FAULT_BYTES
         self._fault = self._arena[checked.fault_at : end].data.cast("q")
         self._starts_again = node.starts.copy()
-        """Starts of the second run of a record. What stands in for an executor, to count or time what it runs,
+        """Starts of the second run of a record. What stands in for an executor to count or time what it runs
         knows a stretch by the address of its starts, and is not to see a record twice."""
 
     def run_records(self) -> None:
