@@ -24,8 +24,8 @@ def dynamic_quantize_lstm(
     """Y, Y_h, Y_c."""
     directions, hidden = w.shape[0], r.shape[1]
     time, batch = x.shape[:2]
-    steps = np.arange(time)[:, None]
-    ends = np.full(batch, time) if lengths is None else np.asarray(lengths)
+    steps = np.arange(time, dtype=np.int64)[:, None]
+    ends = np.full(batch, time, np.int64) if lengths is None else lengths.astype(np.int64)
     is_live = (steps < ends)[..., None]
     names = attributes.get("activations") or ["Sigmoid", "Tanh", "Tanh"] * directions
     acts = activations(names, attributes.get("activation_alpha"), attributes.get("activation_beta"))
