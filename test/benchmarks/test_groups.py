@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_a_model_that_fails_is_said_and_counts(
     assert run.main(["softmax", "--rounds", "1", "--seconds", "0.0001"]) == 1
     out = capsys.readouterr().out
     assert "RuntimeError: broken" in out
-    assert out.count("softmax 1x12x6x6") == 2
+    assert len(re.findall("^softmax +softmax 1x12x6x6", out, re.MULTILINE)) == 2  # a missed goal names it too
 
 
 def test_unknown_group_is_said(capsys: pytest.CaptureFixture[str]):
