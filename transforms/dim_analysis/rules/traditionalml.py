@@ -42,7 +42,8 @@ def _classifier(query: OpQuery) -> Sequence[Result]:
     labels = [strs_attr(query.op, names[0]), *(ints_attr(query.op, name) for name in names[1:])]
     given = next((found for found in labels if found), ())
     # A single label stands for two classes when onnxruntime scores it: the width stays open.
-    width = DimExpr.of(len(given)) if len(given) > 2 and not _scores_pairs(query) else None
+    least = 2 if attr(query.op, "prob_a") else 3
+    width = DimExpr.of(len(given)) if len(given) >= least and not _scores_pairs(query) else None
     return [Inferred([_rows(query)], STRING_TYPE if labels[0] else i64), Inferred([_rows(query), width], f32)]
 
 

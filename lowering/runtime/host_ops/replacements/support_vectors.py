@@ -120,7 +120,8 @@ def _coupled(r: Array) -> Array:
     for _ in range(_ROUNDS):
         qp = q @ p
         pqp = p @ qp
-        if np.abs(qp - pqp).max() < 0.005 / classes:
+        # NaN is no error: rows of NaN end as they began.
+        if np.fmax.reduce(np.abs(qp - pqp), initial=0) < 0.005 / classes:
             break
         for i in range(classes):
             diff = (pqp - qp[i]) / q[i, i]
