@@ -7,11 +7,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from onnxloom.lowering.checked.wanted import VARIABLE, checked_by_environment
 from onnxloom.tools.testing.pytest_lit import pytest_collect_file
 
 __all__ = ["pytest_collect_file"]
+
+settings.register_profile("untimed", deadline=None)  # a loaded machine is no fault
+settings.load_profile("untimed")
 
 _CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 _MODELS = Path(__file__).parent.parent / ".models"
