@@ -23,10 +23,11 @@ def test_host_gives_what_onnxruntime_gives(op: PeerOp) -> None:
 
 
 def test_a_sample_compiled() -> None:
-    problems: list[str] = []
-    for op in OPS:
-        problems += tally(op, range(SEED, SEED + QUICK), ("O3",)).mismatches
+    found = [tally(op, range(SEED, SEED + QUICK), ("O3",)) for op in OPS]
+    problems = [problem for part in found for problem in part.mismatches]
     assert not problems, "\n".join(problems)
+    refused = sum(part.refused_by_peer + part.refused_by_us for part in found)
+    assert refused < sum(part.cases for part in found) // 2
 
 
 @pytest.mark.full
