@@ -45,8 +45,8 @@ def gemm_tile(target: Target, element_bytes: int) -> GemmTile:
     """The register tile for a GEMM on `target`.
 
     Accumulators, one row of the right operand and one broadcast must fit the register file:
-    8 x 3 vectors of 32 registers, 4 x 3 of 16. Measured against wider and taller tiles by
-    `benchmarks/gemm.py`: taller ones spill, narrower ones are bound by loads.
+    8 x 3 vectors of 32 registers, 4 x 3 of 16. Of tiles that were measured, taller ones spill, and narrower
+    ones are bound by loads.
     """
     rows = 8 if target.vector_registers >= 32 else 4
     return GemmTile(rows=rows, vectors=3, lanes=target.lanes(element_bytes))

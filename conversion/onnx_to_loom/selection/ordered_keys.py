@@ -71,8 +71,3 @@ def packed_item(s: Scalars, key: Scalar, place: Scalar) -> Scalar:
 def place_of_item(s: Scalars, item: Scalar) -> Scalar:
     """The place in a packed item."""
     return s.and_(item, s.const((1 << 32) - 1, i64))
-
-
-def key_of_item(s: Scalars, item: Scalar) -> Scalar:
-    """The key in a packed item."""
-    return s.int_to_int(s.emit(arith.ShRSIOp(item, s.const(32, i64))), i32, False)
