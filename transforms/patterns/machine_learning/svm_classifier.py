@@ -1,8 +1,8 @@
 """SVMClassifier(X; support_vectors, coefficients, rho, ..) -> labels[ArgMax(votes)], transform(scores)
 
 The score of two classes is MatMul(K(X, support_vectors), C) + rho, with C of the coefficients that belong
-to the pair; above 0 it is a vote for the first. Probabilities, which are made of the scores step by step,
-have no form here.
+to the pair; above 0 it is a vote for the first. Probabilities are made of the scores step by step, which
+`svm_probabilities.py` leaves to a kernel. C goes into the support vectors of a linear kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from onnxloom.transforms.patterns.machine_learning.post_transforms import (
     transformed,
     two_scores,
 )
-from onnxloom.transforms.patterns.machine_learning.svm_regressor import KERNELS, similarities
+from onnxloom.transforms.patterns.machine_learning.svm_regressor import KERNELS, weighted
 from onnxloom.transforms.rewriting.declarative import DecomposePattern, Inputs, Match, Tensor, op
 from onnxloom.transforms.rewriting.pattern import Numerics
 
@@ -69,8 +69,7 @@ class SVMClassifierPattern(DecomposePattern):
     def replacement(self, inputs: Inputs, match: Match) -> tuple[Tensor, Tensor]:
         per_class, classes, rho = _per_class(match), _class_count(match), numbers(match, "rho")
         assert rho is not None, "asked before"
-        similar = similarities(match, np.float32, sum(per_class), as_f32(match))
-        pairs = op.MatMul(similar, _by_pair(match, per_class)) + rho
+        pairs = weighted(match, np.float32, sum(per_class), as_f32(match), _by_pair(match, per_class)) + rho
         best, transform = _most_votes(pairs, classes), match.attribute("post_transform")
         if classes == 2:
             scores = two_scores(pairs, transform, op.Neg(pairs) if transform == "NONE" else 1.0 - pairs)

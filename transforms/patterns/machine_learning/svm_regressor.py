@@ -1,7 +1,8 @@
 """SVMRegressor(X; support_vectors, coefficients, rho) -> MatMul(K(X, support_vectors), coefficients) + rho
 
 The kernel K is linear, poly ((gamma x v + coef0)^degree), sigmoid (tanh(gamma x v + coef0)) or rbf
-(exp(-gamma |x - v|^2), with the difference itself: a product of X would cancel). Without support vectors K is
+(exp(-gamma |x - v|^2), with the difference itself: a product of X would cancel). Coefficients go into the
+support vectors of a linear kernel. Without support vectors K is
 X; no runtime has a `post_transform` here. With one_class the result is 1 where it is above 0, -1 elsewhere.
 """
 
@@ -15,6 +16,7 @@ from xdsl.ir import Operation
 from onnxloom.dialects import onnx
 from onnxloom.transforms.miss import Miss, no_match
 from onnxloom.transforms.patterns.machine_learning.features import (
+    Array,
     as_computed,
     as_result,
     computed_dtype,
@@ -57,30 +59,35 @@ class SVMRegressorPattern(DecomposePattern):
         coefficients, rho = numbers(match, "coefficients"), numbers(match, "rho")
         assert coefficients is not None and rho is not None, "asked before"
         supports = match.attribute("n_supports")
-        similar = as_computed(match)
-        if supports:
-            similar = similarities(match, dtype, supports, similar)
-        total = op.MatMul(similar, coefficients.astype(dtype).reshape(-1, 1)) + rho[:1].astype(dtype)
+        x, weights = as_computed(match), coefficients.astype(dtype).reshape(-1, 1)
+        product = weighted(match, dtype, supports, x, weights) if supports else op.MatMul(x, weights)
+        total = product + rho[:1].astype(dtype)
         if match.attribute("one_class"):
             total = op.Where(op.Greater(total, 0.0), np.array([1.0], dtype), np.array([-1.0], dtype))
         return as_result(match, total)
 
 
-def similarities(match: Match, dtype: Any, supports: int, x: Tensor) -> Tensor:
-    """K(x, support vectors) as `[rows, supports]`."""
+def weighted(match: Match, dtype: Any, supports: int, x: Tensor, coefficients: Array) -> Tensor:
+    """K(x, support vectors) times `[supports, scores]`."""
     given = numbers(match, "support_vectors")
     assert given is not None, "asked before"
     vectors = given.reshape(supports, -1).astype(dtype)
+    if match.attribute("kernel_type") == "LINEAR":
+        # Coefficients are large and cancel: in f64, each weight is rounded once.
+        weights = vectors.T.astype(np.float64) @ coefficients.astype(np.float64)
+        return op.MatMul(x, np.ascontiguousarray(weights, dtype))
+    return op.MatMul(_similarities(match, dtype, vectors, x), coefficients)
+
+
+def _similarities(match: Match, dtype: Any, vectors: Array, x: Tensor) -> Tensor:
+    """K(x, support vectors) as `[rows, supports]`, of a kernel that is not linear."""
     kernel = match.attribute("kernel_type")
     gamma, shift, degree = match.attribute("kernel_params") or (0.0, 0.0, 0.0)
     if kernel == "RBF":
         # Support vectors stand side by side: there are more of them than features.
         differences = op.Unsqueeze(x, [2]) - np.ascontiguousarray(vectors.T)
         return op.Exp(op.ReduceSumSquare(differences, [1], keepdims=0) * -gamma)
-    products = op.MatMul(x, np.ascontiguousarray(vectors.T))
-    if kernel == "LINEAR":
-        return products
-    shifted = products * gamma + shift
+    shifted = op.MatMul(x, np.ascontiguousarray(vectors.T)) * gamma + shift
     return op.Tanh(shifted) if kernel == "SIGMOID" else op.Pow(shifted, np.array(int(degree), dtype))
 
 
