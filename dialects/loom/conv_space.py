@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
@@ -41,6 +42,8 @@ class Window:
     pads: Shape
     auto_pad: str = "NOTSET"
     ceil: bool = False
+    clips: bool = False
+    """Whether the end of one that is too long by less than a stride is cut off, as pools do."""
 
     @property
     def rank(self) -> int:
@@ -60,7 +63,10 @@ class Window:
         """
         pads = zip(self.pads[: self.rank], self.pads[self.rank :], strict=True)
         rows = zip(sizes, self.kernel, self.strides, self.dilations, pads, strict=True)
-        return [window_dim(size, k, s, d, pad, self.auto_pad, self.ceil) for size, k, s, d, pad in rows]
+        return [
+            window_dim(size, k, s, d, pad, self.auto_pad, self.ceil, self.clips)
+            for size, k, s, d, pad in rows
+        ]
 
     def image(self, outputs: Sequence[int]) -> tuple[list[int], int]:
         """Rows per leading dim of the padded image, and columns per phase."""
@@ -128,6 +134,7 @@ class WindowOp(PlanTimeOp):
     pads = prop_def(ArrayAttr[IntegerAttr])
     auto_pad = prop_def(StringAttr)
     ceil = prop_def(BoolAttr)
+    clips = opt_prop_def(UnitAttr)
 
     @property
     def window(self) -> Window:
@@ -136,13 +143,14 @@ class WindowOp(PlanTimeOp):
             tuple(i.value.data for i in attr.data)
             for attr in (self.kernel, self.strides, self.dilations, self.pads)
         )
-        return Window(kernel, strides, dilations, pads, self.auto_pad.data, bool(self.ceil))
+        clips = self.clips is not None
+        return Window(kernel, strides, dilations, pads, self.auto_pad.data, bool(self.ceil), clips)
 
 
-def window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr]:
+def window_properties(
+    window: Window,
+) -> dict[str, ArrayAttr[IntegerAttr] | StringAttr | BoolAttr | UnitAttr]:
     """A window as the properties of a `WindowOp`."""
-
-    """A window as properties of a `WindowOp`."""
 
     def ints(values: Shape) -> ArrayAttr[IntegerAttr]:
         return ArrayAttr([IntegerAttr(v, i64) for v in values])
@@ -154,6 +162,7 @@ def window_properties(window: Window) -> dict[str, ArrayAttr[IntegerAttr] | Stri
         "pads": ints(window.pads),
         "auto_pad": StringAttr(window.auto_pad),
         "ceil": BoolAttr.from_bool(window.ceil),
+        **({"clips": UnitAttr()} if window.clips else {}),
     }
 
 

@@ -52,7 +52,7 @@ def window_sizes(builder: KernelBuilder, source: SSAValue, window: Window) -> Wi
         for i in range(window.rank)
     ]
     planes = builder.view(source, [batch, channels, *spatial])
-    op = loom.WindowSpaceOp.make(planes, rows, window.auto_pad, window.ceil)
+    op = loom.WindowSpaceOp.make(planes, rows, window.auto_pad, window.ceil, window.clips)
     results = list(builder.insert(op).results)
     size = index_value(spatial[-1])
     known = None if size is None else (size, *_last_dim(window, size))
@@ -64,7 +64,7 @@ def _last_dim(window: Window, size: int) -> tuple[int, int]:
     pads = (window.pads[last], window.pads[-1])
     row = (window.kernel[last], window.strides[last], window.dilations[last], pads)
     try:
-        places, before, _ = window_dim(size, *row, window.auto_pad, window.ceil)
+        places, before, _ = window_dim(size, *row, window.auto_pad, window.ceil, window.clips)
     except ValueError as error:
         raise Declined(str(error)) from error
     return places, before

@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, rank_of, ranked
+from onnxloom.conversion.onnx_to_loom.builder import (
+    KernelBuilder,
+    buffer_element,
+    index_value,
+    rank_of,
+    ranked,
+)
 from onnxloom.conversion.onnx_to_loom.convolutions.padded_image import build_padded_image, window_sizes
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.windows.clipped_windows import clips, may_clip
 from onnxloom.conversion.onnx_to_loom.windows.indexed_pooling import IndexedPooling
 from onnxloom.conversion.onnx_to_loom.windows.pool_forms import pool_of, pool_window, windows
 from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import (
@@ -42,7 +49,9 @@ def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
     pool = pool_of(op, ranked(data.type, "the operand").element_type, storage)
     window = pool_window(op, shape)
     rows = [(w.kernel, w.stride, w.dilation, w.before, w.after) for w in shape]
-    space = builder.insert(loom.WindowSpaceOp.make(data, rows, window.auto_pad, window.ceil)).results
+    space = builder.insert(
+        loom.WindowSpaceOp.make(data, rows, window.auto_pad, window.ceil, window.clips)
+    ).results
     n, c, *sizes = builder.dims(data)
     dims = exact_dims(builder, type_, [n, c, *(space[3 * i] for i in range(spatial))])
     arguments = [builder.multiply([n, c]), *sizes, *dims[2:], *(space[3 * i + 1] for i in range(spatial))]
@@ -51,10 +60,11 @@ def lower_pool(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Sequenc
     arguments += [space[3 * i + 2] for i in range(spatial)]
     if has_few_taps(window):
         image, strides = _image(builder, data, window, pool)
+        clipped = image is data and may_clip(window, [index_value(size) for size in sizes])
         arguments += strides
         k = builder.kernel(pool.name, [image], [type_], len(arguments))
         lanes = builder.kernels.target.lanes(max(1, bit_width(compute_type(storage)) // 8))
-        SweptPooling(k, pool, shape, storage, lanes).write()
+        SweptPooling(k, pool, shape, storage, lanes, clipped).write()
         data = image
     else:
         k = builder.kernel(pool.name, [data], [type_], len(arguments))
@@ -88,6 +98,7 @@ def _image(
     Also the elements of one of its planes, and the element strides of its leading dims.
     """
     bordered = any(window.pads) or window.auto_pad not in ("NOTSET", "VALID") or window.ceil
+    bordered = bordered or clips(window, [index_value(size) for size in builder.dims(data)[2:]])
     # Past a row's end a vector reads on where the next windows are, if windows leave nothing out.
     if not bordered and window.extents[-1] >= window.strides[-1]:
         rows = builder.dims(data)[2:]

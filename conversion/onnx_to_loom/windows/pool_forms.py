@@ -80,4 +80,5 @@ def pool_window(op: Operation, shape: Sequence[WindowDim]) -> Window:
         (*(w.before for w in shape), *(w.after for w in shape)),
         str_attr(op, "auto_pad", "NOTSET"),
         bool(int_attr(op, "ceil_mode", 0)),
+        clips=True,
     )

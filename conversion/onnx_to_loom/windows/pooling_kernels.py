@@ -2,7 +2,8 @@
 
 Blocks accumulate one row of places at a time in scratch memory, one window column after the other, so that
 the inner loop runs along memory and needs no bounds check. A sweep combines all taps of whole vectors of
-neighbouring places, read from a padded image.
+neighbouring places, read from a padded image, or from the data where windows never leave them. Whether
+they do may be known only at run time (`may_clip`): then a kernel has a second loop, place by place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Attribute
 
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.windows.clipped_windows import ClippedWindows
 from onnxloom.conversion.onnx_to_loom.windows.window_sweep import Lane, WindowSweep, plane_tasks
 from onnxloom.dialects.loom.conv_space import Window
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars, compute_type, is_float
@@ -180,6 +182,8 @@ class SweptPooling:
     windows: Sequence[WindowDim]
     storage: Attribute
     lanes: int
+    may_clip: bool = False
+    """Whether a window may be longer than the data, which have no border then."""
 
     def write(self) -> None:
         k, spatial = self.k, len(self.windows)
@@ -200,17 +204,47 @@ class SweptPooling:
         with plane_tasks(k, k.sizes[0]) as (i, last):
             target = k.mul(i, points)
             room = k.sub(k.mul(last, points), target)
-            sweep.write(k.mul(i, plane), room, lambda lane: self._output(lane, target, counts))
+
+            def swept() -> None:
+                sweep.write(k.mul(i, plane), room, lambda lane: self._output(lane, target, counts))
+
+            if self.may_clip:
+                self._clipped(window, sizes, places, counts, target).write(k.mul(i, plane), swept)
+            else:
+                swept()
+
+    def _clipped(
+        self,
+        window: Window,
+        sizes: Sequence[Scalar],
+        places: Sequence[Scalar],
+        counts: WindowCounts,
+        target: Scalar,
+    ) -> ClippedWindows:
+        k, s = self.k, self.k.scalars
+        return ClippedWindows(
+            k,
+            window,
+            sizes,
+            places,
+            initial=s.const(self.pool.initial, compute_type(self.storage)),
+            combine=lambda value, element: self.pool.combine(s, value, s.widen(element)),
+            store=lambda value, index, point: self._store(value, index, k.add(target, point), counts),
+        )
 
     def _output(self, lane: Lane, target: Scalar, counts: WindowCounts) -> None:
         k, s = self.k, self.k.scalars
         value = s.const(self.pool.initial, compute_type(self.storage))
         for tap in lane.taps:
             value = self.pool.combine(s, value, s.widen(k.load(k.ins[0], tap)))
+        self._store(value, lane.index, k.add(target, lane.point), counts)
+
+    def _store(self, value: Scalar, index: Sequence[Scalar], target: Scalar, counts: WindowCounts) -> None:
+        k, s = self.k, self.k.scalars
         count = k.index(1)
-        for d, place in enumerate(lane.index):
+        for d, place in enumerate(index):
             count = k.mul(count, counts.count(d, counts.start(d, place)))
         value = self.pool.finish(s, value, count)
         if is_float(self.storage):
             value = s.float_to(value, self.storage)
-        k.store(value, k.outs[0], k.add(target, lane.point))
+        k.store(value, k.outs[0], target)

@@ -69,3 +69,23 @@ func.func @windows(%x: tensor<?x8x?xf32> {onnx.dim_params = "0:n,2:h"}, %w: tens
   %e = "onnx.ConvTranspose"(%x, %w, %none) <{strides = [2]}> : (tensor<?x8x?xf32>, tensor<8x8x3xf32>, none) -> tensor<*xf32>
   onnx.Return
 }
+
+// Positive: a window of a pool that is too long by less than a stride has one place. That of a convolution has
+// not; there is no such window where the stride is 1, or where the borders make one element enough.
+// CHECK-LABEL: func.func @clipped_windows
+// CHECK: "onnx.MaxPool"{{.*}}symbolic_shape = ["(n, 8, max((h//2)-1, 0)+1)"
+// CHECK: "onnx.AveragePool"{{.*}}symbolic_shape = ["(n, 8, max(((h+1)//3)-1, 0)+1)"
+// CHECK: "onnx.LpPool"{{.*}}symbolic_shape = ["(n, 8, ((h+1)//2))"
+// CHECK: "onnx.LpPool"{{.*}}symbolic_shape = ["(n, 8, h-2)"
+// CHECK: "onnx.MaxPool"{{.*}} -> (tensor<1x8x1xf32>, none)
+// CHECK: "onnx.Conv"{{.*}}symbolic_shape = ["(n, 8, ((h+1)//2)-1)"
+func.func @clipped_windows(%x: tensor<?x8x?xf32> {onnx.dim_params = "0:n,2:h"}, %w: tensor<8x8x3xf32>, %y: tensor<1x8x2xf32>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %a, %b = "onnx.MaxPool"(%x) <{kernel_shape = [2], strides = [2]}> : (tensor<?x8x?xf32>) -> (tensor<*xf32>, none)
+  %c = "onnx.AveragePool"(%x) <{kernel_shape = [4], strides = [3], pads = [1, 1]}> : (tensor<?x8x?xf32>) -> tensor<*xf32>
+  %d = "onnx.LpPool"(%x) <{kernel_shape = [3], strides = [2], pads = [1, 1]}> : (tensor<?x8x?xf32>) -> tensor<*xf32>
+  %e = "onnx.LpPool"(%x) <{kernel_shape = [3]}> : (tensor<?x8x?xf32>) -> tensor<*xf32>
+  %f, %g = "onnx.MaxPool"(%y) <{kernel_shape = [4], strides = [3]}> : (tensor<1x8x2xf32>) -> (tensor<*xf32>, none)
+  %h = "onnx.Conv"(%x, %w, %none) <{strides = [2]}> : (tensor<?x8x?xf32>, tensor<8x8x3xf32>, none) -> tensor<*xf32>
+  onnx.Return
+}

@@ -57,6 +57,20 @@ CASES = [
         "onnx.MaxPool: a window of 10 does not fit into a padded dim of 8",
     ),
     (
+        '"onnx.MaxPool"(%x) <{kernel_shape = [10, 8], strides = [2, 1]}> : '
+        "(tensor<1x4x8x8xf32>) -> (tensor<*xf32>)",
+        "onnx.MaxPool: a window of 10 does not fit into a padded dim of 8",
+    ),
+    (
+        '"onnx.AveragePool"(%x) <{kernel_shape = [8, 9]}> : (tensor<1x4x8x8xf32>) -> tensor<*xf32>',
+        "onnx.AveragePool: a window of 9 does not fit into a padded dim of 8",
+    ),
+    (
+        '"onnx.LpPool"(%nothing) <{kernel_shape = [3], strides = [4], pads = [1, 0]}> : '
+        "(tensor<1x4x0xf32>) -> tensor<*xf32>",
+        "onnx.LpPool: a window of 3 does not fit into a padded dim of 1",
+    ),
+    (
         '"onnx.DepthToSpace"(%x) <{blocksize = 0 : si64}> : (tensor<1x4x8x8xf32>) -> tensor<*xf32>',
         "onnx.DepthToSpace: ",
     ),
@@ -73,7 +87,7 @@ def test_impossible_inputs(op: str, message: str):
     op = op.replace("-> (tensor<*xf32>)", "-> (tensor<*xf32>, none)")
     module = parse_module(
         "func.func @main_graph(%a: tensor<2x3xf32>, %b: tensor<4x5xf32>, %x: tensor<1x4x8x8xf32>, "
-        "%w: tensor<6x3x3x3xf32>) {\n"
+        "%w: tensor<6x3x3x3xf32>, %nothing: tensor<1x4x0xf32>) {\n"
         '%none = "onnx.NoValue"() {value} : () -> none\n'
         "%i = onnx.Constant dense<[4, -1]> : tensor<2xi64>\n"
         "%one = onnx.Constant dense<1> : tensor<1xi64>\n"

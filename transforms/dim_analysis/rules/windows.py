@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import str_attr
 from onnxloom.transforms.dim_analysis.dim_expr import DimExpr
-from onnxloom.transforms.dim_analysis.dim_ops import ceil_div, floor_div, minimum
+from onnxloom.transforms.dim_analysis.dim_ops import ceil_div, floor_div, minimum, positive_part
 from onnxloom.transforms.dim_analysis.facts import Impossible, Inferred, Result, Rule, Shape
 from onnxloom.transforms.dim_analysis.query import OpQuery
 from onnxloom.transforms.dim_analysis.rules.common import ONE, text
@@ -47,18 +47,27 @@ class Window:
             pads = (0,) * (2 * spatial)
         return Window(auto_pad, strides, dilations, pads[:spatial], pads[spatial:])
 
-    def output(self, axis: int, dim: DimExpr, kernel: DimExpr, ceil_mode: bool = False) -> DimExpr:
-        """Number of places a window is put at along one spatial axis."""
+    def output(
+        self, axis: int, dim: DimExpr, kernel: DimExpr, *, clips: bool = False, ceil_mode: bool = False
+    ) -> DimExpr:
+        """Number of places a window is put at along one spatial axis.
+
+        One that `clips` has a place where less than a stride is missing for it; so has one in `ceil_mode`.
+        """
         stride = DimExpr.of(self.strides[axis])
         if self.auto_pad.startswith("SAME"):
             return ceil_div(dim, stride)
         padded = dim + (self.begins[axis] + self.ends[axis])
         room = padded - ((kernel - 1) * self.dilations[axis] + 1)
-        least = 1 - self.strides[axis] if ceil_mode else 0  # less than a stride may be missing for one place
+        lenient = ceil_mode or (clips and dim.constant != 0)
+        least = 1 - self.strides[axis] if lenient else 0
         if room.constant is not None and room.constant < least:
             raise Impossible(f"a window of {kernel} does not fit into a padded dim of {padded}")
         if not ceil_mode:
-            return floor_div(room, stride) + 1
+            steps = floor_div(room, stride)
+            missing = (dim - 1 - room).constant  # what a dim of 1 lacks for a window
+            fits = stride.is_one() or (missing is not None and missing <= 0)
+            return (positive_part(steps) if clips and not fits else steps) + 1
         # The last window starts inside the input or its leading padding.
         return minimum(ceil_div(room, stride) + 1, ceil_div(dim + self.begins[axis], stride))
 
@@ -145,7 +154,10 @@ def _pool(query: OpQuery) -> Sequence[Result]:
     else:
         window, ceil_mode = Window.of(query, len(kernel)), query.int_attr("ceil_mode", 0) != 0
         sizes = [DimExpr.of(size) for size in kernel]
-        spatial = [window.output(a, dim, sizes[a], ceil_mode) for a, dim in enumerate(shape[2:])]
+        spatial = [
+            window.output(axis, dim, sizes[axis], clips=True, ceil_mode=ceil_mode)
+            for axis, dim in enumerate(shape[2:])
+        ]
         dims = [*shape[:2], *spatial]
     return [Inferred(dims, query.element(0)), Inferred(dims, i64)]
 

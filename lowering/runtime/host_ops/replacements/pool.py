@@ -18,7 +18,7 @@ def _lowest(dtype: np.dtype[Any]) -> Any:
 @replaces("MaxPool")
 def max_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
     """The maxima, and, if wanted, their positions in the flattened input."""
-    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"])
+    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"], clips=True)
     rank = len(window.kernel)
     views = window.view(window.padded(x, _lowest(x.dtype)))
     taps = tuple(range(-rank, 0))
@@ -52,7 +52,7 @@ def _positions(attributes: Attributes, window: Window, x: Array, views: Array) -
 @replaces("AveragePool")
 def average_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
     """Sums over window elements, divided by how many there are (or lie in the padded input)."""
-    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"])
+    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"], clips=True)
     rank = len(window.kernel)
     taps = tuple(range(-rank, 0))
     wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
@@ -69,7 +69,7 @@ def average_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
 @replaces("LpPool")
 def lp_pool(attributes: Attributes, x: Array) -> Sequence[Any]:
     """(sum |x|^p)^(1/p) over each window."""
-    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"])
+    window = Window.of(attributes, x.shape[2:], attributes.values["kernel_shape"], clips=True)
     p = attributes.get("p", 2)
     taps = tuple(range(-len(window.kernel), 0))
     powers = np.abs(window.padded(x, 0)) ** p

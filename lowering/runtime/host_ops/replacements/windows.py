@@ -26,8 +26,16 @@ class Window:
     output: tuple[int, ...]
 
     @staticmethod
-    def of(attributes: Attributes, spatial: Sequence[int], kernel: Sequence[int]) -> Window:
-        """The window that Conv and pooling attributes describe for an input of size `spatial`."""
+    def of(
+        attributes: Attributes, spatial: Sequence[int], kernel: Sequence[int], *, clips: bool = False
+    ) -> Window:
+        """The window that Conv and pooling attributes describe for an input of size `spatial`.
+
+        One that `clips` has a place where less than a stride of the padded input is missing for it.
+
+        Raises:
+            ValueError: the window does not fit.
+        """
         rank = len(kernel)
         strides = tuple(attributes.get("strides") or (1,) * rank)
         dilations = tuple(attributes.get("dilations") or (1,) * rank)
@@ -44,7 +52,7 @@ class Window:
             pads = [(0, 0)] * rank
         ceil = bool(attributes.get("ceil_mode", 0)) and not mode.startswith("SAME")
         output = tuple(
-            _positions(size, p, s, e, ceil)
+            -(-size // s) if mode.startswith("SAME") else _positions(size, p, s, e, ceil, clips)
             for size, p, s, e in zip(spatial, pads, strides, extents, strict=True)
         )
         return Window(tuple(kernel), strides, dilations, tuple(pads), output)
@@ -82,10 +90,14 @@ def _same(size: int, stride: int, extent: int, upper: bool) -> tuple[int, int]:
     return (small, total - small) if upper else (total - small, small)
 
 
-def _positions(size: int, pads: tuple[int, int], stride: int, extent: int, ceil: bool) -> int:
+def _positions(size: int, pads: tuple[int, int], stride: int, extent: int, ceil: bool, clips: bool) -> int:
     room = size + sum(pads) - extent
-    if room < 0:
-        return 0
+    if room < 0 and not (-stride < room and (ceil or (clips and size > 0))):
+        raise ValueError(
+            f"a window of {extent} does not fit a dim of {size} with pads {pads[0]} and {pads[1]}"
+        )
+    if room < 0 and not ceil:
+        return 1
     count = (math.ceil(room / stride) if ceil else room // stride) + 1
     # A last window that starts in the end padding is left out.
     return count - 1 if ceil and (count - 1) * stride >= size + pads[0] else count
