@@ -254,6 +254,13 @@ def test_another_shape_than_the_shape_function_told_is_an_error(source: bytes, f
         run(source, "Scale", fn, same)
 
 
+def test_another_shape_than_the_model_declares_is_an_error() -> None:
+    declared = onnx.ModelProto.FromString(named())
+    declared.graph.value_info.append(onnx.helper.make_tensor_value_info("b", 1, [7, 3]))
+    with pytest.raises(onnxloom.ModelError, match=r'"the node".* has shape \[2, 3\]; .* declares \[7, 3\]'):
+        run(declared.SerializeToString(), "Scale", scale)
+
+
 def test_dims_that_the_shape_function_leaves_open_may_be_any() -> None:
     source = model("b = my.Scale (x) y = Neg(b)", result="float[M,3] y")
     (y,) = run(source, "Scale", lambda x: x[:1], lambda x: (x.dtype, (None, x.shape[1])))
