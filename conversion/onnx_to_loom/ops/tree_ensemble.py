@@ -71,7 +71,8 @@ def lower_tree_ensemble(
     out = builder.empty(type_, [rows, targets])
     sizes = [rows, features, builder.index(len(nodes.roots)), groups, targets]
     (result,) = builder.launch(k, ins, [out], sizes)
-    return [_transformed(builder, result, transform)]
+    # Of a single score neither makes another, as in runtimes.
+    return [result if nodes.targets == 1 else _transformed(builder, result, transform)]
 
 
 def _transformed(builder: KernelBuilder, sums: SSAValue, transform: int) -> SSAValue:

@@ -99,8 +99,9 @@ def test_each_aggregate(aggregate: int, targets: int) -> None:
 
 
 @pytest.mark.parametrize("transform", [0, 1, 2])
-def test_each_transform(transform: int) -> None:
-    check(ensemble(targets=3, post_transform=transform), rows(), atol=1e-6)
+@pytest.mark.parametrize("targets", [1, 3])
+def test_each_transform(transform: int, targets: int) -> None:
+    check(ensemble(targets=targets, post_transform=transform), rows(), atol=1e-6)
 
 
 def test_nan_follows_the_node() -> None:
