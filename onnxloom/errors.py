@@ -83,7 +83,7 @@ class NotFound(Exception):
 
 
 class ModelLoadCanceled(Exception):
-    """Never raised."""
+    """`SessionOptions.set_load_cancellation_flag` was set."""
 
 
 class ModelRequiresCompilation(Exception):

@@ -65,11 +65,16 @@ class Profiler:
             watcher.stop()
         moment = time.time()
         stamp = time.strftime("%Y-%m-%d_%H-%M-%S", time.localtime(moment))
-        path = f"{self._prefix}{stamp}_{int(moment * 1000) % 1000:03}.json"
+        path = f"{self._prefix}_{stamp}_{int(moment * 1000) % 1000:03}.json"
         lines = ",\n".join(json.dumps(event) for event in self._events)
         with open(path, "w", encoding="utf-8") as file:
             file.write(f"[\n{lines}\n]\n")
         return path
+
+    def close(self) -> None:
+        """Writes the trace unless that was done."""
+        if not self._is_finished:
+            self.finish()
 
     def _watch(self, model: CompiledModel) -> None:
         """Watches the model, and those that are compiled from it for input shapes or overridden inputs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -80,6 +81,7 @@ class InferenceSession:
             from onnxloom.lowering.runtime.compat.profiler import Profiler
 
             self._profiler = Profiler(self.model, options.profile_file_prefix, started)
+            weakref.finalize(self, self._profiler.close)
 
     @property
     def host_steps(self) -> int:
