@@ -24,6 +24,9 @@ def test_ways() -> None:
     assert ways["", "Conv"] is Way.KERNEL
     assert ways["", "Add"] is Way.MAP
     assert ways["", "Loop"] is Way.PLAN
+    assert ways["", "Shape"] is Way.PLAN
+    assert ways["", "Bernoulli"] is Way.HOST  # its body draws numbers, which no kernel does
+    assert ways["", "SwiGLU"] is Way.BODY
     assert ways["", "HammingWindow"] in (Way.KERNEL, Way.BODY)
     assert ways["", "StringSplit"] is Way.HOST
     assert ways["com.microsoft", "FusedGemm"] is Way.REWRITTEN

@@ -31,7 +31,7 @@ Ops of all opsets are taken: the importer brings a node to the newest version of
 |---|---|
 | kernel | a lowering of its own makes compiled kernels, or views that cost nothing |
 | kernel, elementwise | one scalar expression: a loop of its own, or part of a fused chain |
-| plan | control flow and constants: the plan itself; bodies of control flow run as kernels |
+| plan | control flow, constants, dims of shapes: the plan itself; bodies of control flow run as kernels |
 | rewritten | a pattern or the importer makes other ops of it; at level O0, ops of ai.onnx.ml stay in Python |
 | body | the standard defines it by other ops, which run in its place |
 | Python | evaluated by numpy or `onnx.reference`, with a `HostStepWarning` |

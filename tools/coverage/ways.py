@@ -12,8 +12,9 @@ from xdsl.ir import Operation
 
 from onnxloom.conversion.onnx_import.upgrade.registry import adapters
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW
+from onnxloom.conversion.onnx_to_loom.plan_known import SHAPE_READERS
 from onnxloom.conversion.onnx_to_loom.registry import custom_lowerings, op_lowerings
-from onnxloom.dialects.onnx import OPS_BY_NAME, ConstantOp
+from onnxloom.dialects.onnx import OPS_BY_NAME, ConstantOp, NonDeterministic
 from onnxloom.dialects.onnx.semantics import semantics_table
 from onnxloom.lowering.runtime.host_ops import can_evaluate
 from onnxloom.lowering.runtime.host_ops.registry import replaced_ops
@@ -31,7 +32,7 @@ class Way(Enum):
     MAP = "kernel, elementwise"
     """One scalar expression, alone or as part of a fused chain."""
     PLAN = "plan"
-    """Control flow, whose bodies' kernels the plan runs, and constants."""
+    """Control flow, whose bodies' kernels the plan runs, constants, and what is read off shapes."""
     REWRITTEN = "rewritten"
     """A pattern, or the importer, makes other ops of it."""
     BODY = "body"
@@ -70,7 +71,7 @@ def _standard_way(domain: str, name: str) -> Way:
     if op_class is None or defs.get_schema(name, domain=domain).deprecated:
         is_replaced = (domain, name) in adapters() or op_class in _rewritten_classes()
         return Way.REWRITTEN if is_replaced else Way.NONE
-    if op_class in (*CONTROL_FLOW, ConstantOp):
+    if op_class in (*CONTROL_FLOW, *SHAPE_READERS, ConstantOp):
         return Way.PLAN
     if op_class in op_lowerings():
         return Way.KERNEL
@@ -78,7 +79,7 @@ def _standard_way(domain: str, name: str) -> Way:
         return Way.MAP
     if op_class in _rewritten_classes():
         return Way.REWRITTEN
-    if function_schema(name, domain) is not None:
+    if function_schema(name, domain) is not None and not op_class.has_trait(NonDeterministic):
         return Way.BODY
     return Way.HOST if can_evaluate(domain, name) else Way.NONE
 
