@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-from xdsl.dialects.builtin import NoneType, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, StringAttr, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, shape_of
 from onnxloom.conversion.onnx_to_loom.control_flow import CONTROL_FLOW, control_flow_op
 from onnxloom.conversion.onnx_to_loom.decline import Decline, Declined, FusionFallbackWarning
 from onnxloom.conversion.onnx_to_loom.dim_proofs import DimProofs
@@ -130,7 +130,18 @@ class BlockConverter:
 
     def _bind_results(self, op: Operation, results: Sequence[SSAValue]) -> None:
         for old, new in zip(op.results[: len(results)], results, strict=True):
+            if old.uses:
+                self._check_declared(new, old.type)
             self.bind(old, new)
+
+    def _check_declared(self, value: SSAValue, type_: Attribute) -> None:
+        """Compares dims that the type of a result declares, and that of its value leaves open."""
+        if not isinstance(value.type, TensorType) or not isinstance(type_, TensorType):
+            return
+        declared = cast("TensorType[Attribute]", type_).get_shape()
+        for axis, (dim, known) in enumerate(zip(declared, shape_of(value), strict=True)):
+            if known == DYNAMIC_INDEX != dim:
+                self.builder.agreed(self.builder.dim(value, axis), dim, axis)
 
     def _single(self, op: Operation) -> None:
         lower = lowering_of(op)
