@@ -179,6 +179,12 @@ def refuse_other_count(builder: KernelBuilder, value: SSAValue, count: int, what
     refuse_where(builder, given, "ne", wanted, f"{what} does not have {count} element{'s'[: count != 1]}")
 
 
+def read_sizes(builder: KernelBuilder, value: SSAValue, count: int, what: str) -> list[SSAValue]:
+    """The elements of an integer tensor as sizes; refuses a tensor that has not `count` of them."""
+    refuse_other_count(builder, value, count, what)
+    return [builder.read(value, i) for i in range(count)]
+
+
 def refuse_neither(builder: KernelBuilder, size: SSAValue, other: SSAValue, message: str) -> None:
     """Refuses a size that is neither 1 nor `other` when the plan is made."""
     known = index_value(size), index_value(other)

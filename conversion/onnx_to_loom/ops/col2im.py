@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, number_element, rank_of, ranked
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_where
 from onnxloom.conversion.onnx_to_loom.windows.pooling_kernels import ceil_div
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import ints_attr
@@ -34,7 +34,7 @@ def lower_col2im(op: onnx.Col2ImOp, inputs: Inputs, builder: KernelBuilder) -> S
     if not len(strides) == len(dilations) == len(pads) // 2 == spatial:
         raise Declined("the attributes do not have as many dims as the image")
     image = [builder.read(image_shape, i) for i in range(spatial)]
-    block = [builder.read(block_shape, i) for i in range(spatial)]
+    block = read_sizes(builder, block_shape, spatial, "block_shape")
     blocks = [
         _places(builder, image[i], block[i], (strides[i], dilations[i], pads[i] + pads[i + spatial]))
         for i in range(spatial)

@@ -13,7 +13,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, rank_of, ran
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.moving.copying import fill, word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import IndexGuard, refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import IndexGuard, read_sizes, refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import ints_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -28,7 +28,7 @@ def lower_max_unpool(op: onnx.MaxUnpoolOp, inputs: Inputs, builder: KernelBuilde
     if not isa(type_, TensorType[Attribute]):  # its rank follows from that of the data
         type_ = TensorType(ranked(data.type, "the data").element_type, [DYNAMIC_INDEX] * rank)
     pooled = _pooled_dims(op, builder, data)
-    dims = pooled if not rest or rest[0] is None else [builder.read(rest[0], d) for d in range(rank)]
+    dims = pooled if not rest or rest[0] is None else read_sizes(builder, rest[0], rank, "output_shape")
     for d in range(rank):
         refuse_where(
             builder,

@@ -14,7 +14,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count, refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_other_count, refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.semantics import element_type
 from onnxloom.dialects.onnx.semantics.scalars import KERNEL_FLOATS, Scalar
@@ -29,7 +29,7 @@ def lower_mel_weights(
     element = element_type(op.output)
     if not isinstance(element, KERNEL_FLOATS):
         raise Declined(f"weights of type {element} have no kernel")
-    bands, length, rate = (builder.read(v, 0) for v in values[:3])
+    bands, length, rate = (read_sizes(builder, v, 1, "a number")[0] for v in values[:3])
     for size, what in ((bands, "bands"), (length, "elements of a transform")):
         refuse_where(builder, size, "slt", builder.index(0), f"a negative number of {what}")
     refuse_where(builder, rate, "slt", builder.index(1), "a sample rate below 1")

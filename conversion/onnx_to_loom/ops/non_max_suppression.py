@@ -20,7 +20,7 @@ from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.selection.box_corners import BLOCK, ROWS, Boxes, box_corners
 from onnxloom.conversion.onnx_to_loom.selection.heap import Heap
 from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import ordered_key, packed_item, place_of_item
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count, refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_other_count, refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import Scalar
@@ -43,7 +43,7 @@ def lower_non_max_suppression(
     for threshold, what in ((overlap, "iou_threshold"), (least, "score_threshold")):
         if threshold is not None:
             refuse_other_count(builder, threshold, 1, what)
-    wanted = builder.index(0) if limit is None else builder.read(limit, 0)
+    wanted = builder.index(0) if limit is None else read_sizes(builder, limit, 1, "the limit")[0]
     wanted = builder.insert(arith.MinSIOp(wanted, count)).results[0]
     wanted = builder.insert(arith.MaxSIOp(wanted, builder.index(0))).results[0]
     corners = box_corners(builder, boxes, int_attr(op, "center_point_box", 0) != 0)

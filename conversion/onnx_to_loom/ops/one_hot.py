@@ -18,7 +18,7 @@ from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.ops.movement import exact_dims
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_other_count
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_other_count
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.conversion import convert
@@ -59,7 +59,7 @@ def _whole(builder: KernelBuilder, depth: SSAValue) -> SSAValue:
     """The depth as a size; floats are truncated."""
     element = buffer_element(depth.type)
     if not is_float(element):
-        return builder.read(depth, 0)
+        return read_sizes(builder, depth, 1, "the depth")[0]
     refuse_other_count(builder, depth, 1, "the depth")
     k = KernelBody("truncated", [element], [i64], 0)
     k.store(convert(k.scalars, k.load(k.ins[0], k.index(0)), i64, False), k.outs[0], k.index(0))

@@ -61,13 +61,14 @@ def _count(builder: KernelBuilder, bounds: Sequence[SSAValue]) -> SSAValue:
         is_finite = s.cmp("lt", s.abs(steps), s.const(math.inf, f64))
         numbers = float_to_int(s, steps, i64, False)
     else:
-        is_finite = s.cmp("ne", step, s.const(0, element))
         numbers = _integer_steps(s, start, limit, step)
+        some_end = s.cmp("ne", step, s.const(0, element))
+        is_finite = s.and_(some_end, s.cmp("ge", numbers, s.const(0, i64)))
     k.store(s.maximum(numbers, s.const(0, i64)), k.outs[0], k.index(0))
     k.store(s.int_to_int(s.not_(is_finite), i64, True), k.outs[1], k.index(0))
     outs = [builder.empty(TensorType(i64, [1]), [builder.index(1)]) for _ in range(2)]
     number, status = builder.launch(k, bounds, outs, [])
-    builder.insert(loom.CheckOp(status, "the delta is 0, or a bound is not finite"))
+    builder.insert(loom.CheckOp(status, "the delta is 0, or a bound is not finite, or too far away"))
     return builder.read(number, 0)
 
 
@@ -77,10 +78,11 @@ def _float_steps(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scal
 
 
 def _integer_steps(s: Scalars, start: Scalar, limit: Scalar, step: Scalar) -> Scalar:
+    """Divided without a sign: spans may have 64 bits. Negative where a size cannot hold the number."""
     start, limit, step = (s.int_to_int(v, i64, False) for v in (start, limit, step))
     zero, one = s.const(0, i64), s.const(1, i64)
     falls = s.cmp("lt", step, zero)
-    span = s.select(falls, s.sub(start, limit), s.sub(limit, start))
-    size = s.maximum(s.abs(step), one)
-    rounded = s.emit(arith.DivSIOp(s.add(span, s.sub(size, one)), size))
-    return s.select(s.cmp("gt", span, zero), rounded, zero)
+    low, high = s.select(falls, limit, start), s.select(falls, start, limit)
+    size = s.select(s.cmp("eq", step, zero), one, s.abs(step))
+    whole = s.emit(arith.DivUIOp(s.sub(s.sub(high, low), one), size))
+    return s.select(s.cmp("gt", high, low), s.add(whole, one), zero)

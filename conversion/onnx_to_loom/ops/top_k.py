@@ -20,7 +20,7 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
 from onnxloom.conversion.onnx_to_loom.selection.best_of_rows import BLOCK, CollectedRows, HeapRows
 from onnxloom.conversion.onnx_to_loom.selection.ordered_keys import key_width
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_where
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 
@@ -47,7 +47,7 @@ def lower_top_k(op: onnx.TopKOp, inputs: Inputs, builder: KernelBuilder) -> Sequ
         raise Declined("TopK of a scalar has no kernel")
     number_element(data.type)
     axis = int_attr(op, "axis", -1) % rank
-    count, size = builder.read(wanted, 0), builder.dim(data, axis)
+    (count,), size = read_sizes(builder, wanted, 1, "k"), builder.dim(data, axis)
     refuse_where(builder, count, "slt", builder.index(0), "k is negative")
     refuse_where(builder, count, "sgt", size, "k is larger than the dim of the axis")
     best = _Best(op, data, axis, count)

@@ -13,7 +13,7 @@ from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_eleme
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
-from onnxloom.conversion.onnx_to_loom.value_checks import refuse_where
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_where
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics import element_type
@@ -38,7 +38,7 @@ def lower_window(op: Operation, inputs: Inputs, builder: KernelBuilder) -> Seque
     if not isinstance(element, KERNEL_FLOATS):
         raise Declined(f"a window of elements of type {element} has no kernel")
     type_ = TensorType(element, [DYNAMIC_INDEX])
-    count = builder.read(size, 0)
+    (count,) = read_sizes(builder, size, 1, "the length")
     refuse_where(builder, count, "slt", builder.index(0), "a window of negative length")
     k = KernelBody("window_function", [], [buffer_element(type_)], 1)
     s = k.scalars

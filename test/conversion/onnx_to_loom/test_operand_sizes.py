@@ -73,6 +73,51 @@ CASES: dict[str, tuple[str, list[Any], list[int], str]] = {
         [4],
         "score_threshold does not have 1 element",
     ),
+    "TopK": (
+        "float[N, M] x, int64[K] k) => (float[N, A] y, int64[N, A] i) { y, i = TopK(x, k) }",
+        [X, np.array([2])],
+        [1],
+        "k does not have 1 element",
+    ),
+    "OneHot integer depth": (
+        "int64[N] i, int64[D] d, int64[2] v) => (int64[N, E] y) { y = OneHot(i, d, v) }",
+        [np.arange(3), np.array([4]), np.arange(2)],
+        [1],
+        "the depth does not have 1 element",
+    ),
+    "HannWindow": (
+        "int64[K] k) => (float[N] y) { y = HannWindow(k) }",
+        [np.array([4])],
+        [0],
+        "the length does not have 1 element",
+    ),
+    "MelWeightMatrix sizes": (
+        "int64[A] a, int64[B] b, int64[C] c, float l, float h) => (float[N, M] y)"
+        "{ y = MelWeightMatrix(a, b, c, l, h) }",
+        [np.array([3]), np.array([8]), np.array([800]), np.float32(0), np.float32(300)],
+        [0, 1, 2],
+        "a number does not have 1 element",
+    ),
+    "max_output_boxes_per_class": (
+        "float[B, N, 4] b, float[B, C, N] s, int64[A] a) => (int64[M, 3] y)"
+        "{ y = NonMaxSuppression(b, s, a) }",
+        [np.zeros((1, 2, 4), np.float32), np.ones((1, 1, 2), np.float32), np.array([1])],
+        [2],
+        "the limit does not have 1 element",
+    ),
+    "MaxUnpool": (
+        "float[1, 1, 1, 1] x, int64[1, 1, 1, 1] i, int64[K] s) => (float[A, B, C, D] y)"
+        "{ y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i, s) }",
+        [np.ones((1, 1, 1, 1), np.float32), np.zeros((1, 1, 1, 1), np.int64), np.array([1, 1, 3, 3])],
+        [2],
+        "output_shape does not have 4 elements",
+    ),
+    "Col2Im": (
+        "float[1, 4, 4] x, int64[2] i, int64[B] b) => (float[1, 1, H, W] y) { y = Col2Im(x, i, b) }",
+        [np.ones((1, 4, 4), np.float32), np.array([3, 3]), np.array([2, 2])],
+        [2],
+        "block_shape does not have 2 elements",
+    ),
     "roi": (
         "float[N, M] x, float[R] r, float[2] s) => (float[A, B] y) { y = Resize <" + ROI + "> (x, r, s) }",
         [X, np.array([0, 0, 1, 1], np.float32), np.array([2, 2], np.float32)],

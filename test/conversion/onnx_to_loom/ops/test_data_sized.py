@@ -121,6 +121,21 @@ def test_bounds_without_an_end_are_refused() -> None:
             model(*(np.array(v, dtype) for v in (0, 5, 0)))
 
 
+def test_range_over_all_integers() -> None:
+    least, most = -(2**63), 2**63 - 1
+    for bounds in (
+        (least, most, 2**61),
+        (most, least, -(2**61)),
+        (most, least, least),
+        (most - 1, most, most),
+    ):
+        want = np.array(list(range(*bounds)), np.int64)
+        check_peers("Range", [np.array(b, np.int64) for b in bounds], want=[want], host=False, runtime=False)
+    model = compiled("agraph (int64 a, int64 b, int64 c) => (int64[N] y) { y = Range(a, b, c) }")
+    with pytest.raises(InputError, match="too far away"):
+        model(*(np.array(v, np.int64) for v in (least, most, 1)))
+
+
 def test_a_new_number_fills_the_rest_of_the_plan_and_plans_stay_bounded() -> None:
     model = compiled("""agraph (bool[N] c, float[N] x) => (float[M] y) {
         n = NonZero(c)
