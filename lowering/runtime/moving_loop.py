@@ -149,7 +149,7 @@ class _Stretch:
         code = self._loop(*self._instance.addresses, address_of(self._moves), begin, end)
         spent = time.perf_counter() - start
         check_terminated()
-        if spent < SLICE_SECONDS / 4:
+        if spent < SLICE_SECONDS / 4 and end - begin == self._chunk:
             self._chunk *= 4
         elif end - begin == 1 and spent > SLICE_SECONDS:
             # Not even one iteration is over soon: its records are run in slices.

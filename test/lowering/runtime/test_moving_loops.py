@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -236,6 +237,36 @@ def test_iterations_of_which_each_takes_long_are_run_in_slices(
         o = Add(v, w)
     }""")
     np.testing.assert_allclose(model(np.array(5), X, W)[0], X + 5 * W, rtol=1e-6)
+
+
+def test_however_many_iterations_there_are_a_loop_can_be_ended_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock on which an iteration takes a microsecond."""
+    clock, calls = [0.0], list[int]()
+
+    def timed(self: MovingLoop, instance: Instance, native: NativeLoop | None) -> Outcome:
+        assert native is not None
+
+        def run(table: int, starts: int, records: int, moves: int, begin: int, end: int) -> int:
+            clock[0] += (end - begin) * 1e-6
+            calls.append(end - begin)
+            return native(table, starts, records, moves, begin, end)
+
+        return moving_inner(self, instance, run)
+
+    moving_inner = MovingLoop._run  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(MovingLoop, "_run", timed)
+    monkeypatch.setattr(moving_loop, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    model = loop(
+        """(int64 i, bool g, float[N] v) => (bool go, float[N] o, float[N] row) {
+            go = Identity(g)
+            o = Neg(v)
+            row = Add(v, w)
+        }""",
+        outputs="float[N] y, float[T, N] rows",
+    )
+    model(np.array(1 << 16), X, W)
+    assert sum(calls) == 1 << 16
+    assert max(calls) * 1e-6 <= moving_loop.SLICE_SECONDS
 
 
 def test_carried_values_that_grow_run_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
