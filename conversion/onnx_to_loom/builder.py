@@ -392,13 +392,3 @@ def index_value(size: SSAValue) -> int | None:
 def program_constant(value: SSAValue) -> np.ndarray[Any, Any] | None:
     """The array of a program-level constant."""
     return constant_value(value.owner.value) if isinstance(value.owner, loom.ConstantOp) else None
-
-
-def is_plan_known(value: SSAValue) -> bool:
-    """Whether a program-level tensor is known at plan time: a constant or made of constants only."""
-    owner = value.owner
-    if isinstance(owner, loom.HostOp):
-        return owner.volatile is None and bool(owner.args) and all(is_plan_known(v) for v in owner.args)
-    if isinstance(owner, (loom.ViewOp, loom.PackOp)):
-        return is_plan_known(owner.source)
-    return isinstance(owner, loom.ConstantOp)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from onnxloom.dialects import onnx
+from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import is_none
 
 SHAPE_READERS = (onnx.ShapeOp, onnx.SizeOp, onnx.DimOp)
@@ -51,3 +51,13 @@ def is_volatile(op: Operation) -> bool:
 
         return scalar_semantics(op) is None
     return op.has_trait(onnx.NonDeterministic)
+
+
+def is_plan_known(value: SSAValue) -> bool:
+    """Whether a program-level tensor is known at plan time: a constant or made of constants only."""
+    owner = value.owner
+    if isinstance(owner, loom.HostOp):
+        return owner.volatile is None and bool(owner.args) and all(is_plan_known(v) for v in owner.args)
+    if isinstance(owner, (loom.ViewOp, loom.PackOp)):
+        return is_plan_known(owner.source)
+    return isinstance(owner, loom.ConstantOp)

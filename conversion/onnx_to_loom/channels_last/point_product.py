@@ -15,10 +15,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, is_plan_known, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked
 from onnxloom.conversion.onnx_to_loom.channels_last.depthwise import CONTRACT
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import Target
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, bit_width

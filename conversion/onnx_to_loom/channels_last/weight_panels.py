@@ -12,10 +12,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, is_plan_known, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, buffer_element, ranked
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.conversion.onnx_to_loom.products.widening import is_half
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.channels_last_space import panel_width

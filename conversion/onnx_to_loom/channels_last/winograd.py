@@ -21,7 +21,6 @@ from xdsl.ir import SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     buffer_element,
-    is_plan_known,
     ranked,
     shape_of,
 )
@@ -29,6 +28,7 @@ from onnxloom.conversion.onnx_to_loom.channels_last.operand_strides import chann
 from onnxloom.conversion.onnx_to_loom.convolutions.convolution import Convolution
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.launch_once import launch_once_written
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.conversion.onnx_to_loom.products.product_loops import fitted, gemm_tile_op, tile_of
 from onnxloom.dialects import loom
 from onnxloom.dialects.loom.target import GemmTile

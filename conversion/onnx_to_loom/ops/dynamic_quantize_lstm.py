@@ -32,8 +32,8 @@ from onnxloom.conversion.onnx_to_loom.recurrent.recurrent import (
     build_recurrence,
     dim_of,
 )
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_buffers import Layout
 from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_forms import directions_of, lstm_cells
-from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import Layout
 from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_quantization import EXACT, LEVELS, Row, quantize_row
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, custom_lowering
 from onnxloom.dialects import loom

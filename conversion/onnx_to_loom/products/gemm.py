@@ -17,7 +17,6 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     buffer_element,
-    is_plan_known,
     program_constant,
     rank_of,
     ranked,
@@ -26,6 +25,7 @@ from onnxloom.conversion.onnx_to_loom.builder import (
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.transpose_tiles import Matrix, write_transposed
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.conversion.onnx_to_loom.products.product_loops import (
     Epilogue,
     Panels,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, TensorType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, is_plan_known, ranked
+from onnxloom.conversion.onnx_to_loom.builder import KernelBuilder, ranked
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars
 

@@ -21,11 +21,11 @@ from xdsl.ir import Attribute, SSAValue
 from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     index_value,
-    is_plan_known,
     program_constant,
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.conversion.onnx_to_loom.quantized.pair_words import Array, Factor, check_fit, wide, zero_points
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import Scalar, Scalars

@@ -17,21 +17,21 @@ from onnxloom.conversion.onnx_to_loom.builder import (
     KernelBuilder,
     buffer_element,
     index_value,
-    is_plan_known,
     shape_of,
 )
 from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
+from onnxloom.conversion.onnx_to_loom.plan_known import is_plan_known
 from onnxloom.conversion.onnx_to_loom.products.gemm import Product, build_gemm
 from onnxloom.conversion.onnx_to_loom.products.product_loops import tile_of
-from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_cells import Cell
-from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import (
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_buffers import (
     Buffers,
     Layout,
     Quantized,
-    RecurrentLoops,
     WordCorrection,
 )
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_cells import Cell
+from onnxloom.conversion.onnx_to_loom.recurrent.recurrent_loops import RecurrentLoops
 from onnxloom.conversion.onnx_to_loom.value_checks import check_range, refuse_where
 from onnxloom.dialects import loom
 from onnxloom.dialects.onnx.semantics.scalars import compute_type
