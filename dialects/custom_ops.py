@@ -51,6 +51,11 @@ class CustomOp:
 
     def __post_init__(self) -> None:
         """Raises InputError: the op is one of the standard, or what is to run it is no function."""
+        named: tuple[Any, Any] = (self.domain, self.name)
+        if not all(isinstance(text, str) for text in named) or not self.name:
+            raise InputError(
+                f"custom op {self.domain!r}, {self.name!r}: expected a domain and a name as texts"
+            )
         title = f"custom op {self.domain or 'ai.onnx'}.{self.name}"
         if self.domain in STANDARD_DOMAINS:
             raise InputError(f"{title}: ops of the standard cannot be taken over; expected another domain")

@@ -108,13 +108,22 @@ def _check_kinds(step: HostStep, values: dict[str, Any], dtypes: Sequence[str]) 
         value = values[name]
         if not dtype or value is None or isinstance(value, list | dict):
             continue
-        got, wanted = cast(Any, np.asarray)(value).dtype, numpy_dtype(dtype)
+        got, wanted = _dtype_of(value, step), numpy_dtype(dtype)
         is_text = wanted.kind == "O" and got.kind in "USO"
         if got != wanted and got.kind != wanted.kind and not is_text:
             raise CustomOpError(
                 f"{step.title}: its function gave {got}, but {wanted} is expected there; a shape function "
                 "tells of other types"
             )
+
+
+def _dtype_of(value: Any, step: HostStep) -> np.dtype[Any]:
+    try:
+        return cast(Any, np.asarray)(value).dtype
+    except Exception as error:  # `__array__` of a user's class may raise anything
+        raise CustomOpError(
+            f"{step.title}: its function gave a {type(value).__name__} that is no array: {error}"
+        ) from error
 
 
 def _call(evaluator: Callable[[dict[str, Any]], None], values: dict[str, Any]) -> None:

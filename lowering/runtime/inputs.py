@@ -48,10 +48,12 @@ class InputPort:
         if not is_array(value):
             try:
                 return _converted(value, wanted)
-            except (TypeError, ValueError, OverflowError) as error:
+            except MemoryError:
+                raise
+            except Exception as error:  # `__array__` of a caller's class may raise anything
                 raise InputError(
                     f"input {self.name!r}: got a {type(value).__name__} that is no {self.spec.text} ({error})"
-                ) from None
+                ) from error
         array = value
         if wanted.kind == "O" and array.dtype.kind in "USO":
             return _strings(array)

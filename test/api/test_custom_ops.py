@@ -203,7 +203,9 @@ def test_inside_of_a_graph_that_python_runs() -> None:
 
 @pytest.mark.parametrize("source", [SCALED, IN_LOOP, IN_FUNCTION])
 def test_an_op_that_nobody_runs_is_told_before_anything_runs(source: bytes) -> None:
-    message = r"^an unnamed node: op Scale of domain my \(opset 1\) is not supported$"
+    message = (
+        r"^an unnamed node: op Scale of domain my \(opset 1\) is not supported; a custom op would run it"
+    )
     with pytest.raises(onnxloom.UnsupportedOpError, match=message):
         onnxloom.InferenceSession(source)
 
@@ -269,9 +271,16 @@ def test_dims_that_the_shape_function_leaves_open_may_be_any() -> None:
     np.testing.assert_array_equal(y, -X[:1])
 
 
+class NoArray:
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError("not one")
+
+
 def test_what_a_function_gives_for_a_tensor_is_an_array() -> None:
     with pytest.raises(onnxloom.CustomOpError, match=r'"the node": output 0 is a list; expected an array'):
         run(named(), "Scale", lambda x, by: [x], same)
+    with pytest.raises(onnxloom.CustomOpError, match="its function gave a NoArray that is no array: not one"):
+        run(SCALED, "Scale", lambda x, by: NoArray())
 
 
 def test_a_list_where_the_model_declares_a_tensor_does_not_reach_a_kernel() -> None:
@@ -378,6 +387,9 @@ def test_what_is_no_function_is_refused() -> None:
         onnxloom.SessionOptions().register_custom_op("my", "Scale", 3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(onnxloom.InputError, match=r"custom op my.Scale: got 'f'; expected a function"):
         onnxloom.CustomOp("my", "Scale", scale, "f")  # pyright: ignore[reportArgumentType]
+    for domain, name in ((None, "Scale"), ("my", ""), ("my", 3)):
+        with pytest.raises(onnxloom.InputError, match="expected a domain and a name as texts"):
+            onnxloom.CustomOp(domain, name, scale)  # pyright: ignore[reportArgumentType]
 
 
 def test_a_file_needs_the_functions_again(tmp_path: Path) -> None:

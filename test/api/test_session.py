@@ -200,3 +200,14 @@ def test_lists_that_would_lose_something_are_refused(value: Any) -> None:
     assert model([])[0].tolist() == []
     with pytest.raises(onnxloom.InputError, match="^input 'x': got a (list|float) that is no tensor"):
         model(value)
+
+
+class NoArray:
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        raise RuntimeError("not one")
+
+
+def test_an_object_that_cannot_be_made_an_array_is_refused() -> None:
+    model = onnxloom.compile(model_of("agraph (int64[N] x) => (int64[N] y) { y = Neg(x) }"))
+    with pytest.raises(onnxloom.InputError, match="^input 'x': got a NoArray that is no tensor.*not one"):
+        model(NoArray())

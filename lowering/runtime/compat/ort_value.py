@@ -41,9 +41,11 @@ class OrtValue:
         """A tensor of an ONNX element type whose bits are those of `data` (bfloat16 in uint16, say).
 
         Raises:
-            UsageError: elements of the two types differ in size.
+            UsageError: `data` is no array, or elements of the two types differ in size.
         """
         dtype = dtype_of(int(onnx_element_type))
+        if not is_array(data):
+            raise UsageError(f"an OrtValue is made from a numpy array, not a {type(data).__name__}")
         if dtype.itemsize != data.dtype.itemsize:
             raise UsageError(f"elements of {data.dtype} do not have the size of those of {dtype}")
         return cls.ortvalue_from_numpy(np.ascontiguousarray(data).view(dtype).reshape(data.shape))
@@ -58,10 +60,17 @@ class OrtValue:
         vendor_id: int = -1,
         memory_info: Any = None,
     ) -> OrtValue:
-        """A tensor of zeros or empty texts; the element type is a numpy dtype or a number of TensorProto."""
+        """A tensor of zeros or empty texts; the element type is a numpy dtype or a number of TensorProto.
+
+        Raises:
+            UsageError: there is no tensor of that shape.
+        """
         check_cpu(device_type)
         dtype = dtype_of(np.float32 if element_type is None else element_type)
-        return cls(np.full(tuple(shape), "", dtype) if dtype.hasobject else np.zeros(tuple(shape), dtype))
+        try:
+            return cls(np.full(tuple(shape), "", dtype) if dtype.hasobject else np.zeros(tuple(shape), dtype))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"no tensor has the shape {shape!r}: {error}") from None
 
     @classmethod
     def from_dlpack(cls, data: Any, /) -> OrtValue:

@@ -14,6 +14,7 @@ from onnxloom.errors import (
     NoSuchModelError,
     TerminatedError,
     UnsupportedFeatureError,
+    UsageError,
 )
 from onnxloom.lowering.runtime.compat import environment
 from onnxloom.lowering.runtime.compat.device import OrtDevice, OrtMemoryInfo
@@ -130,6 +131,8 @@ class InferenceSession:
         """
         from onnxloom.lowering.runtime.compat.background import run_in_background
 
+        if not callable(callback):
+            raise UsageError(f"run_async got {callback!r} as its callback; expected a function")
         feed = dict(input_feed)
         run_in_background(lambda: self.run(output_names, feed, run_options), callback, user_data)
 

@@ -366,6 +366,21 @@ def test_empty_tensors_are_bound() -> None:
     assert binding.get_outputs()[0].shape() == [0, 3]
 
 
+UNFIT = [
+    lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type([-1, 3], np.float32),
+    lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type([2**40, 2**40], np.float32),
+    lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type(["N"], np.float32),
+    lambda: onnxloom.OrtValue.ortvalue_from_numpy_with_onnx_type([1], 1),
+    lambda: onnxloom.InferenceSession(BYTES).run_async(None, {"x": X, "b": X}, 3, None),  # pyright: ignore[reportArgumentType]
+]
+
+
+@pytest.mark.parametrize("use", UNFIT)
+def test_what_does_not_fit_is_a_typed_error(use: Callable[[], object]) -> None:
+    with pytest.raises(onnxloom.UsageError):
+        use()
+
+
 REFUSED = [
     lambda: onnxloom.LoraAdapter(),
     lambda: onnxloom.SparseTensor(),
