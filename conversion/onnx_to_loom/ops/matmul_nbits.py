@@ -51,6 +51,8 @@ def lower_matmul_nbits(op: Operation, inputs: Inputs, builder: KernelBuilder) ->
     zero = None if zeros is None else program_constant(zeros)
     if weights is None or scale is None or (zeros is not None and zero is None):
         raise Declined("the weights, their scales or zero points are not constant")
+    if np.isinf(scale.astype(np.float32)).any():
+        raise Declined("scales that are infinite do not come after sums of products")
     blocks, lanes = -(-depth // block), builder.kernels.target.lanes(4)
     _check_sizes(columns, blocks, block * bits // 8, (weights, scale))
     if zero is not None and zero.size != columns * (-(-blocks * bits // 8) if _is_packed(zero) else blocks):

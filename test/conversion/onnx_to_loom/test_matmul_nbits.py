@@ -131,6 +131,20 @@ def test_values() -> None:
         assert np.abs(actual - wanted).max(initial=0) <= limit, case
 
 
+def test_an_infinite_scale_makes_each_product_infinite() -> None:
+    """A weight at its zero point is not a number, whatever the others of its block add up to."""
+    case = Case((2,), 64, 5)
+    t = case.tensors()
+    t["scales"][1:3, 0] = np.inf, -np.inf
+    model, feeds = model_of([(case, t)])
+    compiled = onnxloom.compile(model, cache=False)
+    (y,) = compiled.run(feeds).values()
+    assert compiled.host_steps == 0, compiled.host_counts
+    with np.errstate(invalid="ignore"):
+        wanted = case.wanted(t)
+    np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("case", [CASES[1], CASES[2], CASES[7]])
 def test_errors_are_those_of_onnxruntime(case: Case) -> None:
     t = case.tensors()
@@ -190,6 +204,9 @@ DECLINES = {
         b="dense<7> : tensor<2x2x16xi32>"
     ),
     "3 scales do not fit 2 columns of 2 blocks": custom(scales="dense<0.5> : tensor<3xf32>"),
+    "scales that are infinite do not come after sums of products": custom(
+        scales="dense<0x7F800000> : tensor<2x2xf32>"
+    ),
     "3 zero points do not fit 2 columns of 2 blocks": custom(zeros="dense<1> : tensor<3xui8>"),
     "a bias of type tensor<1xf32> does not fit 2 columns": custom(bias="tensor<1xf32>"),
 }

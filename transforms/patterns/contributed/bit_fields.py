@@ -18,5 +18,7 @@ def unpacked(packed: Tensor, bits: int) -> Tensor:
         field = shifted if is_last else op.BitwiseAnd(shifted, np.array((1 << bits) - 1, np.uint8))
         fields.append(op.Unsqueeze(field, [-1]))
     joined = op.Concat(*fields, axis=-1)
-    shape = op.Concat(op.Shape(packed, start=0, end=-1), [-1], axis=0)
+    # The width is said: among dims of 0 it cannot be inferred.
+    width = op.Shape(packed, start=-1) * (8 // bits)
+    shape = op.Concat(op.Shape(packed, start=0, end=-1), width, axis=0)
     return op.Reshape(joined, shape)

@@ -1,7 +1,7 @@
 """com.microsoft MatMulNBits(A, B, scales, zero_points, g_idx, bias) -> MatMul(A, dequantized B) + bias
 
-where weights, scales or zero points are no constants, or the rows of B say which blocks they belong to. Any
-other has a kernel of its own, and stays.
+where weights, scales or zero points are no constants, a scale is infinite, or the rows of B say which blocks
+they belong to. Any other has a kernel of its own, and stays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class ContributedMatMulNBitsPattern(ContributedOpPattern):
 
     def replacement(self, inputs: Inputs, match: Match) -> Tensor | Miss:
         names = [name for name in ("B", "scales", "zero_points") if match.has(name)]
-        if inputs.g_idx is None and all(match.graph.is_constant(match[name]) for name in names):
+        scales = match.graph.constant(match["scales"])
+        is_infinite = scales is not None and bool(np.isinf(scales.astype(np.float32)).any())
+        are_constant = all(match.graph.is_constant(match[name]) for name in names)
+        if inputs.g_idx is None and are_constant and not is_infinite:
             return no_match(match.anchor, "it has a kernel")
         names = ("K", "N", "bits", "block_size")
         depth, columns, bits, block = (int(match.attribute(name)) for name in names)

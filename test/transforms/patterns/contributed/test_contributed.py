@@ -15,6 +15,11 @@ import pytest
 from onnx import helper
 
 import onnxloom
+from onnxloom.conversion.onnx_import import import_model
+from onnxloom.dialects.onnx.text import make_context
+from onnxloom.lowering.compile import CompileOptions
+from onnxloom.lowering.evaluate_module import evaluate_module
+from onnxloom.lowering.optimize import optimize_module
 
 Array = npt.NDArray[Any]
 
@@ -242,3 +247,18 @@ def test_softmax_of_a_biased_tensor() -> None:
     (y,) = onnxloom.compile(model, cache=False).run(feeds).values()
     raised = np.exp(x + bias)
     np.testing.assert_allclose(y, raised / raised.sum(-1, keepdims=True), rtol=1e-5, atol=1e-6)
+
+
+def test_packed_numbers_of_no_rows_have_a_shape_on_the_host() -> None:
+    """Among dims of 0 the host, like onnxruntime, infers no other."""
+    data, scales = np.zeros((6, 32), np.uint8), np.ones((6, 2), np.float32)
+    attributes = {"bits": 4, "block_size": 32, "quantize_axis": 1}
+    case = Case(
+        "GatherBlockQuantized", [data, np.zeros((0, 1), np.int64), scales], 1, attributes, constant=[0, 2]
+    )
+    model, feeds = model_of([case], False)
+    module = import_model(model)
+    optimize_module(module, make_context(), CompileOptions(opt_level=0))
+    assert "GatherBlockQuantized" not in str(module)
+    (y,) = evaluate_module(module, feeds).values()
+    assert y.shape == (0, 1, 64)
