@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from onnxloom.conversion.onnx_to_loom.convert import ConvertOnnxToLoomPass
 from onnxloom.dialects import loom, onnx
+from onnxloom.dialects.custom_ops import STANDARD_DOMAINS
 from onnxloom.dialects.onnx.annotations import OVERRIDABLE
 from onnxloom.dialects.onnx.entry_function import entry_function
 from onnxloom.dialects.onnx.module_attributes import dim_names, opset_imports
@@ -207,7 +208,12 @@ def _check_host_ops(steps: Sequence[Step], opsets: dict[str, int]) -> None:
             opset = opsets.get(node.domain)
             version = "" if opset is None else f" (opset {opset})"
             name = f"node {node.name!r}" if node.name else "an unnamed node"
-            raise UnsupportedOpError(f"{name}: op {node.op} of domain {domain}{version} is not supported")
+            hint = (
+                "" if node.domain in STANDARD_DOMAINS else "; a custom op would run it (docs/custom_ops.md)"
+            )
+            raise UnsupportedOpError(
+                f"{name}: op {node.op} of domain {domain}{version} is not supported{hint}"
+            )
 
 
 def _metadata(module: ModuleOp) -> ModelMetadata:

@@ -206,6 +206,11 @@ def load_plugin(path: str | Path) -> ModuleType:
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PassError(f"plug-in {path}: {one_line(error, file)}") from error
+    for misplaced in _op_lowerings(module):
+        del sys.modules[name]
+        raise PassError(
+            f"plug-in {path}: {misplaced} lowers a single op, which only onnxloom's own files can"
+        )
     if not any(_contributions(module)):
         del sys.modules[name]
         kinds = "fusion kind, lowering, rewrite pattern, pass or custom op"
@@ -226,6 +231,15 @@ def _load_entry_point(point: EntryPoint) -> ModuleType:
         return loaded if isinstance(loaded, ModuleType) else sys.modules[loaded.__module__]
     except Exception as error:
         raise PassError(f"plug-in {point.name} ({point.value}): {one_line(error, None)}") from error
+
+
+def _op_lowerings(module: ModuleType) -> list[str]:
+    """The names of functions marked `@lowering` that a module defines itself."""
+    # Told by what they hold: their class belongs to the conversion, which is a later room.
+    found = (
+        (name, getattr(v, "lower", None)) for name, v in vars(module).items() if hasattr(v, "op_classes")
+    )
+    return [name for name, function in found if getattr(function, "__module__", None) == module.__name__]
 
 
 def _contributions(module: ModuleType) -> Iterator[object]:

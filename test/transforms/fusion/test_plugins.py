@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
@@ -125,12 +126,15 @@ def test_entry_points_name_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     point = EntryPoint("demo", "entry_plugin_of_test", plugins.ENTRY_POINT_GROUPS[1])
     broken = EntryPoint("bad", "no_such_module_of_test", plugins.ENTRY_POINT_GROUPS[0])
 
+    # They are looked up once per process.
+    monkeypatch.setattr(plugins, "_entry_points", inspect.unwrap(vars(plugins)["_entry_points"]))
+
     def found(points: list[EntryPoint]) -> None:
         def entry_points(group: str) -> EntryPoints:
             return EntryPoints(points).select(group=group)
 
         monkeypatch.setattr(plugins, "entry_points", entry_points)
-        # Entry points are looked up once per value of the environment variable.
+        # What they name is loaded once per value of the environment variable.
         monkeypatch.setenv("ONNXLOOM_PLUGINS", os.pathsep * len(points))
 
     found([point])
@@ -138,6 +142,16 @@ def test_entry_points_name_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found([point, broken])
     with pytest.raises(PassError, match="plug-in bad .*no_such_module_of_test"):
         names()
+
+
+LOWERS_AN_OP = """
+from onnxloom.conversion.onnx_to_loom.registry import lowering
+from onnxloom.dialects import onnx
+
+@lowering(onnx.SubOp)
+def lower_sub(op, inputs, builder):
+    return [inputs[0]]
+"""
 
 
 @pytest.mark.parametrize(
@@ -148,6 +162,7 @@ def test_entry_points_name_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("def f(:\n", "SyntaxError"),
         ("raise SystemExit(3)\n", "SystemExit: 3"),
         ("x = 1\n", "defines no fusion kind"),
+        (LOWERS_AN_OP, "lower_sub lowers a single op, which only onnxloom's own files can"),
         (GOOD.replace("    kind: ClassVar", "    kynd: ClassVar"), "Mine: a fusion kind must define 'kind'"),
     ],
 )
