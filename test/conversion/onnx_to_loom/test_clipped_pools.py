@@ -90,6 +90,7 @@ def test_places_and_values(case: str, dynamic: bool) -> None:
         assert_as_onnxruntime(list(evaluate_module(import_model(proto), feeds).values()), want)
 
 
+@pytest.mark.filterwarnings("error")  # of a kernel that is declined
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 @pytest.mark.parametrize("case", ["rows", "columns", "both", "borders"])
 def test_channels_last(case: str, dynamic: bool) -> None:
