@@ -23,17 +23,21 @@ STRIP: Final = 4096
 """Columns that are a task at most."""
 
 
-def interleave_kernel(word: IntegerType, outer: int, rows: int, lanes: int) -> KernelBody:
+def interleave_kernel(
+    word: IntegerType, outer: int, rows: int, lanes: int, *, begins: bool = False
+) -> KernelBody:
     """`target[..., c, r] = source[..., r, c]` for `rows` rows, which is known; columns are contiguous.
 
-    Sizes of the kernel: `outer` dims, columns; then the distances in the source: of the outer dims, of rows.
+    Sizes of the kernel: `outer` dims, columns; then the distances in the source: of the outer dims, of rows;
+    the place of the first element, where it `begins` elsewhere than the source.
     """
-    k = KernelBody(f"interleave_{rows}", [word], [word], 2 * (outer + 1))
+    k = KernelBody(f"interleave_{rows}", [word], [word], 2 * (outer + 1) + begins)
     dims, columns = k.sizes[:outer], k.sizes[outer]
-    strides, row_stride = k.sizes[outer + 1 : -1], k.sizes[-1]
+    strides, row_stride = k.sizes[outer + 1 : 2 * outer + 1], k.sizes[2 * outer + 1]
+    begin = k.sizes[-1] if begins else k.index(0)
     strips = k.scalars.emit(arith.CeilDivSIOp(columns, k.index(STRIP)))
     with k.task_nest(*dims, strips) as (*position, strip):
-        source, number = k.index(0), k.index(0)
+        source, number = begin, k.index(0)
         for size, stride, i in zip(dims, strides, position, strict=True):
             source, number = k.add(source, k.mul(i, stride)), k.at(number, size, i)
         first = k.mul(strip, k.index(STRIP))

@@ -69,16 +69,15 @@ def strided_copy(
     sizes, strides = places.sizes, places.strides
     if places.contiguous is None or places.contiguous == len(sizes) - 1:
         return gather_copy(builder, source, type_, dims, sizes, strides, offset)
-    if offset is not None:
-        total = builder.multiply(builder.dims(source))
-        rest = builder.insert(arith.SubiOp(total, offset)).results[0]
-        source = builder.view(source, [rest], TensorType(type_.element_type, [DYNAMIC_INDEX]), offset)
-    k = _interleaved(builder, source, places)
+    # No view that begins at the offset: strides may be negative, and lead to what lies before it.
+    begins = offset is not None
+    k = _interleaved(builder, source, places, begins)
     if k is not None:
         sizes, strides = sizes[:-1], [*strides[:-2], strides[-1]]
     else:
-        k = _tiled_kernel(builder, source, len(sizes), places.contiguous)
-    return builder.launch(k, [source], [builder.empty(type_, dims)], [*sizes, *strides])[0]
+        k = _tiled_kernel(builder, source, len(sizes), places.contiguous, begins)
+    extra = [] if offset is None else [offset]
+    return builder.launch(k, [source], [builder.empty(type_, dims)], [*sizes, *strides, *extra])[0]
 
 
 def _length(shape: Sequence[int]) -> int | None:
@@ -109,7 +108,7 @@ def _strides(
     return [strides[g] for g in range(len(groups))]
 
 
-def _interleaved(builder: KernelBuilder, data: SSAValue, places: Places) -> KernelBody | None:
+def _interleaved(builder: KernelBuilder, data: SSAValue, places: Places, begins: bool) -> KernelBody | None:
     """The kernel for a few long rows whose elements come to lie next to each other; None for all else."""
     word = word_type(data.type)
     lanes, rows = tile_lanes(builder.kernels.target, word), places.lengths[-1]
@@ -117,14 +116,17 @@ def _interleaved(builder: KernelBuilder, data: SSAValue, places: Places) -> Kern
         return None
     if not 2 <= rows <= min(MAX_ROWS, lanes):
         return None
-    return interleave_kernel(word, len(places.sizes) - 2, rows, lanes)
+    return interleave_kernel(word, len(places.sizes) - 2, rows, lanes, begins=begins)
 
 
-def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int) -> KernelBody:
+def _tiled_kernel(
+    builder: KernelBuilder, data: SSAValue, rank: int, contiguous: int, begins: bool
+) -> KernelBody:
     word = word_type(data.type)
     lanes = tile_lanes(builder.kernels.target, word)
-    k = KernelBody("transpose", [word], [word], 2 * rank)
-    sizes, strides = k.sizes[:rank], k.sizes[rank:]
+    k = KernelBody("transpose", [word], [word], 2 * rank + begins)
+    sizes, strides = k.sizes[:rank], k.sizes[rank : 2 * rank]
+    begin = k.sizes[-1] if begins else k.index(0)
     target_strides = [k.index(1)] * rank
     for d in range(rank - 2, -1, -1):
         target_strides[d] = k.mul(target_strides[d + 1], sizes[d + 1])
@@ -186,7 +188,7 @@ def _tiled_kernel(builder: KernelBuilder, data: SSAValue, rank: int, contiguous:
     with k.task_nest(*(sizes[d] for d in shared), *counts) as (*position, tr, tc):
         r0, rows = strip(sizes[contiguous], tr, STRIP_ROWS)
         c0, cols = strip(sizes[-1], tc, STRIP_COLUMNS)
-        source, target = step(contiguous, r0, *step(rank - 1, c0, k.index(0), k.index(0)))
+        source, target = step(contiguous, r0, *step(rank - 1, c0, begin, k.index(0)))
         for d, i in zip(shared, position, strict=True):
             source, target = step(d, i, source, target)
         nest(outer[1:], source, target, rows, cols)

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from onnxloom.conversion.onnx_to_loom.decline import FusionFallbackWarning
 from onnxloom.dialects import onnx
 from onnxloom.dialects.onnx.text import make_context, parse_module
+from onnxloom.lowering.compile import CompileOptions, compile_module
 from onnxloom.transforms.fusion.create import FuseOpsPass
 
 KIND = "onnx.layout_transform"
@@ -90,6 +91,26 @@ def test_transposed_slices(rows: int, count: int, begin: int) -> None:
     assert_same(dynamic, [source[:, begin:].T])
     if rows > 1:
         assert_same(lowered_as_one(sliced(str(rows), count, begin), KIND, [source]), dynamic)
+
+
+@pytest.mark.parametrize("element", ["i16", "f32"])
+@pytest.mark.parametrize("rows", [2, 3, 8, 33])
+def test_transposed_rows_in_reverse_order(rows: int, element: str) -> None:
+    """The first element that is read is not that of the lowest address."""
+    x, y = f"tensor<{rows}x20x{element}>", f"tensor<20x{rows}x{element}>"
+    module = parse_module(f"""
+func.func @f(%x: {x}) -> {y} {{
+  %s = onnx.Constant dense<[-1]> : tensor<1xi64>
+  %e = onnx.Constant dense<[-99]> : tensor<1xi64>
+  %a = onnx.Constant dense<[0]> : tensor<1xi64>
+  %0 = "onnx.Slice"(%x, %s, %e, %a, %s)
+      : ({x}, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> {x}
+  %1 = "onnx.Transpose"(%0) {{perm = [1 : si64, 0 : si64]}} : ({x}) -> {y}
+  onnx.Return %1 : {y}
+}}""")
+    source = values([rows, 20], element, 0)
+    options = CompileOptions(opt_level=0, checked=True)
+    assert_same(compile_module(fused(module, KIND), options)(source), [source[::-1].T])
 
 
 def test_a_body_that_computes_falls_back() -> None:
