@@ -271,6 +271,13 @@ def test_dims_that_the_shape_function_leaves_open_may_be_any() -> None:
     np.testing.assert_array_equal(y, -X[:1])
 
 
+def test_what_is_said_of_an_output_that_the_node_leaves_out_does_not_count() -> None:
+    source = model(", b = my.Scale (x) y = Neg(b)")
+    for first in (None, X[:1], [X]):
+        (y,) = run(source, "Scale", lambda x, first=first: (first, x), lambda x: [x, x])
+        np.testing.assert_array_equal(y, -X)
+
+
 class NoArray:
     def __array__(self, *args: Any, **options: Any) -> Any:
         raise RuntimeError("not one")
