@@ -343,8 +343,8 @@ def test_a_decline_that_is_returned_is_the_reason_of_the_host_step(monkeypatch: 
 
 
 def test_an_op_without_kernel_and_body_is_a_host_step() -> None:
-    text = op_text("Det", tensors("4x4"), "", tensors(""))
-    assert reasons_of_host_steps(text) == ["there is no kernel for onnx.Det"]
+    text = op_text("RandomUniformLike", tensors("4x4"), "", tensors("4x4"))
+    assert reasons_of_host_steps(text) == ["there is no kernel for onnx.RandomUniformLike"]
 
 
 def test_a_body_with_a_loop_has_kernels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def test_values(op: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
     limit = 1 if is_quantized else 2e-5 * np.abs(wanted).max()
     assert np.abs(actual.astype(np.float64) - wanted).max() <= limit
     if is_quantized:
-        assert (actual != wanted).mean() <= 0.05
+        assert np.count_nonzero(actual != wanted) <= max(0.05 * actual.size, 1)
 
 
 DECLINES = [
