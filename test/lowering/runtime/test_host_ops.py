@@ -195,6 +195,12 @@ def test_dynamic_quantize_lstm() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("slope", [np.inf, -np.inf, np.nan, 0.5])
+def test_prelu_multiplies_negative_numbers_only(slope: float) -> None:
+    x = np.array([[0.0, -0.0, 2, -3, np.inf, -np.inf, np.nan]], np.float32)
+    check("PRelu", [x, np.array([slope], np.float32)])
+
+
 LEVEL = 4e-3
 """A level of a state: one at a half goes to either."""
 
