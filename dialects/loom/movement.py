@@ -200,7 +200,9 @@ class PadSpaceOp(_Space):
         before, after = [0] * rank, [0] * rank
         for k, axis in enumerate(axes):
             before[axis], after[axis] = pads[k], pads[k + len(axes)]
-        dims = [max(b + d + a, 0) for b, d, a in zip(before, shape, after, strict=True)]
+        dims = [b + d + a for b, d, a in zip(before, shape, after, strict=True)]
+        if min(dims, default=0) < 0:
+            raise ValueError(f"pads {pads} cut more off {list(shape)} than there is")
         source, target = row_major_strides(shape), row_major_strides(dims)
         sizes, source_offset, target_offset = list(shape), 0, 0
         for d in range(rank):

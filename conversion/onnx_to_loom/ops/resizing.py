@@ -38,7 +38,9 @@ def lower_resize(op: onnx.ResizeOp, inputs: Inputs, builder: KernelBuilder) -> S
     """Nearest for any element type, linear and cubic for numbers."""
     data, roi, scales, sizes = [*inputs, None, None, None][:4]
     target = scales if sizes is None else sizes
-    assert data is not None and target is not None
+    assert data is not None
+    if target is None:
+        raise Declined("Resize without scales and sizes has no kernel")
     rank = rank_of(data)
     axes = normalized(ints_attr(op, "axes") or range(rank), rank)
     rule = _filter(op)

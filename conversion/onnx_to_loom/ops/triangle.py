@@ -11,6 +11,7 @@ from onnxloom.conversion.onnx_to_loom.decline import Declined
 from onnxloom.conversion.onnx_to_loom.kernel_body import KernelBody
 from onnxloom.conversion.onnx_to_loom.moving.copying import word_type
 from onnxloom.conversion.onnx_to_loom.registry import Inputs, lowering
+from onnxloom.conversion.onnx_to_loom.value_checks import read_sizes, refuse_other_count
 from onnxloom.dialects import loom, onnx
 from onnxloom.dialects.onnx.access import int_attr
 from onnxloom.dialects.onnx.semantics.scalars import compute_type, is_float
@@ -26,10 +27,11 @@ def lower_trilu(op: onnx.TriluOp, inputs: Inputs, builder: KernelBuilder) -> Seq
     *batch, rows, cols = builder.dims(data)
     shift = builder.index(0)
     if diagonal is not None:
-        shift = builder.insert(loom.ExtractOp(diagonal, 0)).results[0]
+        (shift,) = read_sizes(builder, diagonal, 1, "k")
     upper = bool(int_attr(op, "upper", 1))
     k = KernelBody("triu" if upper else "tril", [word], [word], 4)
     n, n_rows, n_cols, offset = k.sizes
+    offset = k.scalars.maximum(k.sub(k.index(0), n_rows), k.scalars.minimum(offset, n_cols))
     zero = k.scalars.const(0, word)
     with k.task_nest(n, n_rows) as (b, i):
         base = k.mul(k.at(b, n_rows, i), n_cols)
@@ -48,6 +50,7 @@ def lower_cumulative(op: Operation, inputs: Inputs, builder: KernelBuilder) -> S
     assert data is not None and axis is not None
     storage = buffer_element(data.type)
     rank_of(data)
+    refuse_other_count(builder, axis, 1, "the axis")
     product = isinstance(op, onnx.CumProdOp)
     exclusive, reverse = bool(int_attr(op, "exclusive", 0)), bool(int_attr(op, "reverse", 0))
     wide = compute_type(storage)

@@ -118,6 +118,18 @@ CASES: dict[str, tuple[str, list[Any], list[int], str]] = {
         [2],
         "block_shape does not have 2 elements",
     ),
+    "Trilu": (
+        "float[N, M] x, int64[K] k) => (float[N, M] y) { y = Trilu(x, k) }",
+        [X, np.array([1])],
+        [1],
+        "k does not have 1 element",
+    ),
+    "CumSum": (
+        "float[N, M] x, int64[K] k) => (float[N, M] y) { y = CumSum(x, k) }",
+        [X, np.array([1])],
+        [1],
+        "the axis does not have 1 element",
+    ),
     "roi": (
         "float[N, M] x, float[R] r, float[2] s) => (float[A, B] y) { y = Resize <" + ROI + "> (x, r, s) }",
         [X, np.array([0, 0, 1, 1], np.float32), np.array([2, 2], np.float32)],
@@ -141,6 +153,26 @@ def test_another_number_of_elements_is_refused(
                 model(*arrays[:place], other, *arrays[place + 1 :])
 
 
+def test_pads_that_cut_more_than_there_is_are_refused() -> None:
+    for mode in ("constant", "edge"):
+        model = compiled(
+            f'agraph (float[N, M] x, int64[4] p) => (float[A, B] y) {{ y = Pad <mode = "{mode}"> (x, p) }}'
+        )
+        assert model(X, np.array([-1, 0, -2, 0]))[0].shape == (0, 4)
+        with pytest.raises((InputError, ModelError), match="cut more off"):
+            model(X, np.array([-2, 0, -2, 0]))
+
+
+@pytest.mark.parametrize("upper", [0, 1])
+def test_diagonals_far_outside_of_a_matrix(upper: int) -> None:
+    model = compiled(
+        f"agraph (float[N, M] x, int64 k) => (float[N, M] y) {{ y = Trilu <upper = {upper}> (x, k) }}"
+    )
+    for k in (2**63 - 1, -(2**63), 5, -4):
+        want = X if (k < 0) == bool(upper) else np.zeros_like(X)
+        assert np.array_equal(model(X, np.array(k))[0], want), k
+
+
 def test_an_overlap_that_is_no_number_is_refused() -> None:
     model = compiled(
         "agraph (float[B, N, 4] b, float[B, C, N] s, float t) => (int64[M, 3] y)"
@@ -152,3 +184,8 @@ def test_an_overlap_that_is_no_number_is_refused() -> None:
     for bad in (np.nan, -0.5, 1.5):
         with pytest.raises(InputError, match="iou_threshold is out of range"):
             model(boxes, scores, np.array(bad, np.float32))
+
+
+def test_a_resize_to_no_size_is_refused() -> None:
+    with pytest.raises((InputError, ModelError), match="Resize"):
+        compiled("agraph (float[N, M] x) => (float[A, B] y) { y = Resize(x) }")(X)
