@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from onnxloom.tools.failures import EXIT_OK, UsageError
+from onnxloom.tools.failures import EXIT_OK, CommandLineError
 from onnxloom.tools.program import run_program
 
 PROGRAM = "onnxloom"
@@ -34,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
+        raise CommandLineError(f"{message} (see {self.prog} --help)")
 
 
 def _run(args: Sequence[str] | None) -> int:
@@ -49,14 +49,14 @@ def _run(args: Sequence[str] | None) -> int:
     parsed, unknown = parser.parse_known_args(args)
     if unknown:
         where = PROGRAM if parsed.command is None else f"{PROGRAM} {parsed.command}"
-        raise UsageError(f"unrecognized arguments: {' '.join(unknown)} (see {where} --help)")
+        raise CommandLineError(f"unrecognized arguments: {' '.join(unknown)} (see {where} --help)")
     if parsed.version:
         from onnxloom.tools.opt.listing import versions
 
         print(versions())
         return EXIT_OK
     if parsed.command is None:
-        raise UsageError(f"which command? one of {', '.join(commands())} (see {PROGRAM} --help)")
+        raise CommandLineError(f"which command? one of {', '.join(commands())} (see {PROGRAM} --help)")
     command = _module(parsed.command)
     if not getattr(parsed, "load_plugin", None):
         return command.run(parsed)

@@ -22,7 +22,7 @@ EXIT_INTERNAL = 3
 EXIT_INTERRUPTED = 130
 
 
-class UsageError(OnnxloomError):
+class CommandLineError(OnnxloomError):
     """The command line asks for something that does not exist or does not fit together."""
 
 
@@ -54,7 +54,7 @@ def one_line(text: object) -> str:
 def describe(error: BaseException) -> Failure:
     """The message and exit code of an exception; whatever nobody planned for is an internal error."""
     match error:
-        case UsageError():
+        case CommandLineError():
             return Failure(one_line(error), EXIT_USAGE)
         case KernelFault():
             return Failure(one_line(error), EXIT_INTERNAL)

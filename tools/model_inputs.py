@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from onnxloom.errors import InputError
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 
 Array = npt.NDArray[Any]
 
@@ -63,10 +63,10 @@ def load_npz(path: str) -> dict[str, Array]:
 
 
 def load_named(text: str) -> tuple[str, Array]:
-    """`NAME=file.npy`. Raises UsageError for another form, InputError for another file."""
+    """`NAME=file.npy`. Raises CommandLineError for another form, InputError for another file."""
     name, separator, path = text.partition("=")
     if not separator or not name or not path:
-        raise UsageError(f"--input {text}: expected NAME=FILE.npy")
+        raise CommandLineError(f"--input {text}: expected NAME=FILE.npy")
     loaded = _load(path)
     if isinstance(loaded, np.lib.npyio.NpzFile):
         raise InputError(f"{path}: holds several arrays; expected one .npy array (or use --inputs {path})")
@@ -74,14 +74,14 @@ def load_named(text: str) -> tuple[str, Array]:
 
 
 def parse_dims(items: Sequence[str]) -> dict[str, int]:
-    """`NAME=SIZE` pairs; NAME is that of a dim, or `input:axis`. Raises UsageError."""
+    """`NAME=SIZE` pairs; NAME is that of a dim, or `input:axis`. Raises CommandLineError."""
     sizes: dict[str, int] = {}
     for item in items:
         name, _, size = item.rpartition("=")
         if not name or not (size.isascii() and size.isdigit()):
-            raise UsageError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
+            raise CommandLineError(f"--dim {item}: expected NAME=SIZE with a size of 0 or more")
         if int(size) > MAX_DIM:
-            raise UsageError(f"--dim {item}: expected a size of at most {MAX_DIM}")
+            raise CommandLineError(f"--dim {item}: expected a size of at most {MAX_DIM}")
         sizes[name] = int(size)
     return sizes
 

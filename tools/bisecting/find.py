@@ -16,7 +16,7 @@ from onnxloom.tools.bisecting.reduce import Reduced, Shows, as_read_again, reduc
 from onnxloom.tools.bisecting.rewrites import Judge, WrongStep, find_wrong_rewrite
 from onnxloom.tools.bisecting.trials import Trial, Trials
 from onnxloom.tools.bisecting.window import replaced_titles
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 from onnxloom.tools.numerics.subject import Subject
 from onnxloom.tools.numerics.witnesses import run_compiled
 from onnxloom.transforms.pass_manager.pass_text import parse_passes
@@ -46,7 +46,7 @@ def find_fault(
 
     Raises:
         ModelError: the model cannot be evaluated on the host.
-        UsageError: `passes` is no pipeline.
+        CommandLineError: `passes` is no pipeline.
     """
     trials = trials_of(subject, passes)
     judge = Judge.of(subject.module, subject.feeds, tolerance)
@@ -62,14 +62,14 @@ def find_fault(
 
 
 def trials_of(subject: Subject, passes: str | None) -> Trials:
-    """The passes of the level, or those of a text. Raises UsageError."""
+    """The passes of the level, or those of a text. Raises CommandLineError."""
     options = subject.options
     if passes is None:
         return Trials(pipeline(options.opt_level, pipeline_options(options)), options.skip_passes)
     try:
         return Trials(parse_passes(passes), options.skip_passes)
     except (ValueError, OnnxloomError) as error:
-        raise UsageError(f"--passes: {error}") from None
+        raise CommandLineError(f"--passes: {error}") from None
 
 
 def _behind_the_passes(subject: Subject, full: Trial, judge: Judge, trials: Trials, suffix: str) -> Finding:

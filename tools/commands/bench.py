@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from onnxloom.errors import InputError, OnnxloomError
 from onnxloom.tools.benchmarking.contestants import PEERS, is_installed
 from onnxloom.tools.commands.run import add_compile_arguments, add_input_arguments
-from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, UsageError
+from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, CommandLineError
 from onnxloom.tools.streams import complain, say
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
     how = _measuring(args)
     if args.picture is not None and not args.picture.endswith(".svg"):
-        raise UsageError(f"--picture {args.picture}: expected a name that ends in .svg")
+        raise CommandLineError(f"--picture {args.picture}: expected a name that ends in .svg")
     with tempfile.TemporaryDirectory(prefix="onnxloom-bench-") as folder:
         subjects = _subjects(args, Path(folder))
         machine = measure_machine()
@@ -104,19 +104,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measuring(args: argparse.Namespace) -> Measuring:
-    """Peers that are installed. Raises UsageError for others than there are, InputError if none is left."""
+    """Peers that are installed.
+
+    Raises:
+        CommandLineError: others are named than there are.
+        InputError: none is left.
+    """
     from onnxloom.tools.benchmarking.comparing import Measuring
 
     named = tuple(dict.fromkeys(name.strip() for name in args.against.split(",") if name.strip()))
     for name in named:
         if name not in PEERS:
-            raise UsageError(f"--against {name}: expected {' or '.join(PEERS)}")
+            raise CommandLineError(f"--against {name}: expected {' or '.join(PEERS)}")
     missing = [name for name in named if not is_installed(name)]
     peers = tuple(name for name in named if name not in missing)
     for name in missing if peers else ():
         complain(f"onnxloom: note: {name} is not installed (pip install {name}); it is left out")
     if not named:
-        raise UsageError(f"--against {args.against}: no peer is named; expected {' or '.join(PEERS)}")
+        raise CommandLineError(f"--against {args.against}: no peer is named; expected {' or '.join(PEERS)}")
     if not peers:
         raise InputError(f"--against {args.against}: not installed (pip install {' '.join(missing)})")
     kernels = args.profile or args.picture is not None or args.json is not None
@@ -128,7 +133,7 @@ def _subjects(args: argparse.Namespace, folder: Path) -> list[BenchSubject]:
 
     subjects = [subject for target in args.model for subject in find_subjects(target, folder)]
     if len(subjects) > 1 and (args.inputs or args.input or args.reference):
-        raise UsageError("--inputs, --input and --reference are for one model")
+        raise CommandLineError("--inputs, --input and --reference are for one model")
     return subjects
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from onnxloom.tools.commands.check import add_tolerance_argument, tolerance_of
 from onnxloom.tools.commands.run import add_compile_arguments, add_input_arguments
-from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, UsageError
+from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, CommandLineError
 from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     allowed = tolerance_of(args)
     output = Path(args.output if args.output is not None else f"{Path(args.model).stem}-reduced.onnx")
     if output.suffix not in SUFFIXES:
-        raise UsageError(f"-o {output}: expected a name that ends with .onnx or .mlir")
+        raise CommandLineError(f"-o {output}: expected a name that ends with .onnx or .mlir")
     subject = load_subject(args)
     finding = find_fault(subject, allowed, passes=args.passes, suffix=output.suffix)
     say(f"{finding.rewrites} rewrite{'' if finding.rewrites == 1 else 's'}, tolerance {allowed}")

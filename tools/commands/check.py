@@ -67,16 +67,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def tolerance_of(args: argparse.Namespace) -> Tolerance:
-    """Raises UsageError for what is no tolerance."""
+    """Raises CommandLineError for what is no tolerance."""
     from onnxloom.testing.tolerance import DEFAULT, parse_tolerance
-    from onnxloom.tools.failures import UsageError
+    from onnxloom.tools.failures import CommandLineError
 
     if args.tolerance is None:
         return DEFAULT
     try:
         return parse_tolerance(args.tolerance)
     except ValueError as error:
-        raise UsageError(f"--tolerance {error}") from None
+        raise CommandLineError(f"--tolerance {error}") from None
 
 
 def _made_up(args: argparse.Namespace, subject: Subject) -> str:

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onnxloom.tools.failures import EXIT_OK, UsageError
+from onnxloom.tools.failures import EXIT_OK, CommandLineError
 from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
@@ -83,18 +83,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_arguments(args: argparse.Namespace) -> None:
     if args.output is not None and Path(args.output).suffix not in (".onnx", ".mlir"):
-        raise UsageError(f"-o {args.output}: expected a file that ends in .onnx or .mlir")
+        raise CommandLineError(f"-o {args.output}: expected a file that ends in .onnx or .mlir")
     choices = (args.level, args.passes, args.patterns, *args.skip_patterns, *args.skip_pass)
     if args.replay is not None and (args.save_rewrites or any(choice is not None for choice in choices)):
-        raise UsageError("--replay does what its file says; options that choose passes do not go with it")
+        raise CommandLineError(
+            "--replay does what its file says; options that choose passes do not go with it"
+        )
     if args.opset is not None:
         from onnx import defs
 
         newest = defs.onnx_opset_version()
         if not 1 <= args.opset <= newest:
-            raise UsageError(f"--opset {args.opset} is not known; expected 1 to {newest}")
+            raise CommandLineError(f"--opset {args.opset} is not known; expected 1 to {newest}")
     if args.passes is not None and (args.level is not None or args.patterns or args.skip_patterns):
-        raise UsageError("--passes does not go with --level, --patterns or --skip-patterns")
+        raise CommandLineError("--passes does not go with --level, --patterns or --skip-patterns")
 
 
 def _read(args: argparse.Namespace) -> ModuleOp:
@@ -129,7 +131,7 @@ def _write_log(path: str, log: RewriteLog) -> None:
 
 
 def _asked(args: argparse.Namespace) -> Optimizing:
-    """Raises UsageError for a pass or pattern that is not there."""
+    """Raises CommandLineError for a pass or pattern that is not there."""
     from onnxloom.errors import PassError
     from onnxloom.tools.commands.run import skipped_passes
     from onnxloom.tools.optimizing import Optimizing, passes_for, split_globs
@@ -146,7 +148,7 @@ def _asked(args: argparse.Namespace) -> Optimizing:
     try:
         passes_for(asked, 1)
     except (PassError, ValueError) as error:
-        raise UsageError(str(error)) from None
+        raise CommandLineError(str(error)) from None
     return asked
 
 

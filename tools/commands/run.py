@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from onnxloom.errors import escaped
-from onnxloom.tools.failures import EXIT_OK, UsageError
+from onnxloom.tools.failures import EXIT_OK, CommandLineError
 from onnxloom.tools.streams import say
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def add_compile_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
-        raise UsageError("--repeat needs a number of at least 1")
+        raise CommandLineError("--repeat needs a number of at least 1")
     model, seconds = compile_for(args)
     feeds = feeds_for(args, model)
     outputs, times = _run_repeatedly(model, feeds.arrays, args.repeat)
@@ -171,7 +171,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
     from onnxloom.lowering.compile import CompileOptions
 
     if args.checked and args.jit != "llvm":
-        raise UsageError("--checked needs --jit llvm")
+        raise CommandLineError("--checked needs --jit llvm")
     return CompileOptions(
         opt_level=args.opt_level,
         fuse=not args.disable_fused_op,
@@ -191,7 +191,7 @@ def compile_options(args: argparse.Namespace, progress: Progress | None = None) 
 
 
 def skipped_passes(named: Sequence[str]) -> tuple[str, ...]:
-    """Raises UsageError for a name that no pass has."""
+    """Raises CommandLineError for a name that no pass has."""
     from onnxloom.transforms.pass_manager.environment import skipped_by_environment
 
     if not named and not skipped_by_environment():
@@ -202,11 +202,11 @@ def skipped_passes(named: Sequence[str]) -> tuple[str, ...]:
     try:
         return tuple(sorted(passes_to_skip(named)))
     except PassError as error:
-        raise UsageError(str(error)) from None
+        raise CommandLineError(str(error)) from None
 
 
 def skipped_patterns(texts: Sequence[str]) -> tuple[str, ...]:
-    """Raises UsageError for a name that no pattern has."""
+    """Raises CommandLineError for a name that no pattern has."""
     if not texts:
         return ()
     from onnxloom.errors import PassError
@@ -217,7 +217,7 @@ def skipped_patterns(texts: Sequence[str]) -> tuple[str, ...]:
     try:
         current_patterns().select(None, globs)
     except PassError as error:
-        raise UsageError(str(error)) from None
+        raise CommandLineError(str(error)) from None
     return globs
 
 

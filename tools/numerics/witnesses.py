@@ -15,7 +15,7 @@ from onnxloom.errors import ModelError
 from onnxloom.lowering.compile import CompileOptions, compile_module
 from onnxloom.lowering.evaluate_module import evaluate_module
 from onnxloom.lowering.plan.program import is_array
-from onnxloom.tools.failures import UsageError, one_line
+from onnxloom.tools.failures import CommandLineError, one_line
 from onnxloom.tools.numerics.subject import Subject
 
 Witness = Callable[[Subject, ModuleOp], dict[str, Any]]
@@ -50,13 +50,15 @@ def by_onnxruntime(subject: Subject, module: ModuleOp) -> dict[str, Any]:
     """onnxruntime with its optimizations off; on the model's own file where that has all outputs.
 
     Raises:
-        UsageError: onnxruntime is not installed.
+        CommandLineError: onnxruntime is not installed.
         ModelError: onnxruntime cannot run the model.
     """
     try:
         runtime: Any = import_module("onnxruntime")
     except ImportError:
-        raise UsageError("--against onnxruntime: it is not installed (pip install onnxruntime)") from None
+        raise CommandLineError(
+            "--against onnxruntime: it is not installed (pip install onnxruntime)"
+        ) from None
     from onnxloom.conversion.onnx_export import export_model
 
     settings = runtime.SessionOptions()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import NoReturn
 
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 
 USAGE = "onnxloom-opt [INPUT] [-p 'PASS,PASS{option=value}'] [-t TARGET] [-o FILE] [options]"
 
@@ -58,7 +58,7 @@ def register(parser: argparse.ArgumentParser, targets: Iterable[str]) -> None:
 
 def _fail(message: str) -> NoReturn:
     """One line instead of argparse's usage text."""
-    raise UsageError(f"{message} (see --help)")
+    raise CommandLineError(f"{message} (see --help)")
 
 
 def _input_options(group: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 
 _EXPECTATION = re.compile(
     r"expected-(?P<kind>error|warning)"
@@ -46,7 +46,7 @@ def expectations(text: str, first_line: int = 1) -> list[Expectation]:
     for number, line in enumerate(text.splitlines(), first_line):
         matches = list(_EXPECTATION.finditer(line))
         if not matches and _ANY_EXPECTATION.search(line):
-            raise UsageError(
+            raise CommandLineError(
                 f"line {number}: not a form of expected-error that is understood: {line.strip()}"
             )
         for match in matches:

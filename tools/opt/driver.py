@@ -20,7 +20,7 @@ from onnxloom import universe
 from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.dialects.onnx.weights_source import weights_source
 from onnxloom.errors import OnnxloomError, PassError
-from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, Failure, UsageError, describe, one_line, report
+from onnxloom.tools.failures import EXIT_INPUT, EXIT_OK, CommandLineError, Failure, describe, one_line, report
 from onnxloom.tools.opt import arguments, pass_specs, source
 from onnxloom.tools.opt.checking import InvalidIR, verify
 from onnxloom.tools.opt.diagnostics import Message, expectations, mismatches
@@ -103,14 +103,14 @@ class OnnxloomOpt(xDSLOptMain):
         known = {"*", *(module_pass.name for module_pass in flattened(passes))}
         for name in (*watch.before, *watch.after):
             if name not in known:
-                raise UsageError(f"--print-ir names pass '{name}', which is not in the pipeline")
+                raise CommandLineError(f"--print-ir names pass '{name}', which is not in the pipeline")
         self.runner = PassRunner(passes, watch, replace(self._text_form(), elide_weights=True).text)
 
     def _passes_to_skip(self) -> frozenset[str]:
         try:
             return passes_to_skip(self.args.skip_pass, self.available_passes)
         except PassError as error:
-            raise UsageError(str(error)) from None
+            raise CommandLineError(str(error)) from None
 
     def _plug_in(self) -> None:
         """Loads the plug-ins of the command line, which stay in use until the work is done."""
@@ -232,7 +232,7 @@ class OnnxloomOpt(xDSLOptMain):
         except PassFailure as error:
             cause = error.__cause__ or error
             raise _Stopped(_placed(error.failure, error.op, self._places, chunk), cause) from None
-        except (BrokenPipeError, KeyboardInterrupt, UsageError):
+        except (BrokenPipeError, KeyboardInterrupt, CommandLineError):
             raise
         except OSError as error:
             if error.filename is None:  # of stdout

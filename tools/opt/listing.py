@@ -10,7 +10,7 @@ from importlib.metadata import version
 from xdsl.passes import ModulePass
 
 from onnxloom import universe
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 from onnxloom.tools.opt.pass_specs import option_help
 from onnxloom.transforms.plugin_passes import plugin_passes
 from onnxloom.transforms.rewriting.pattern import Numerics, PatternOptimization
@@ -82,7 +82,7 @@ def print_pipeline(level: str, skip: Collection[str]) -> None:
     levels = {f"O{number}": number for number in OPT_LEVELS}
     number = levels.get(level.upper())
     if number is None:
-        raise UsageError(f"there is no pipeline '{level}'; expected one of {', '.join(levels)}")
+        raise CommandLineError(f"there is no pipeline '{level}'; expected one of {', '.join(levels)}")
     print(passes_text(leave_out(pipeline(number), skip)))
 
 

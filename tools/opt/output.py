@@ -19,24 +19,24 @@ from onnxloom.dialects.onnx.weights_file import WeightsWriter
 from onnxloom.dialects.onnx.weights_source import find_file
 from onnxloom.dialects.output_file import OutputFile
 from onnxloom.errors import ModelError
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 
 
 def check_weights_out(weights_out: str | None, source: str | None, output: str | None) -> None:
-    """Weights may not be written over what is read, nor over the result. Raises UsageError."""
+    """Weights may not be written over what is read, nor over the result. Raises CommandLineError."""
     if weights_out is None:
         return
     if not weights_out:
-        raise UsageError("--weights-out needs the name of a file")
+        raise CommandLineError("--weights-out needs the name of a file")
     with suppress(OSError):
         if source is not None and os.path.samefile(weights_out, source):
-            raise UsageError(f"--weights-out {weights_out} is the input; expected another file")
+            raise CommandLineError(f"--weights-out {weights_out} is the input; expected another file")
     if output is not None and os.path.realpath(weights_out) == os.path.realpath(output):
-        raise UsageError(f"--weights-out {weights_out} is the output too; expected another file")
+        raise CommandLineError(f"--weights-out {weights_out} is the output too; expected another file")
 
 
 def check_weights_read(weights_out: str | None, module: ModuleOp) -> None:
-    """Nor over a file that keys in the text name: other texts may name it too. Raises UsageError."""
+    """Nor over a file that keys in the text name: other texts may name it too. Raises CommandLineError."""
     if weights_out is None or not os.path.exists(weights_out):
         return
     for op in module.walk():
@@ -45,7 +45,7 @@ def check_weights_read(weights_out: str | None, module: ModuleOp) -> None:
                 continue
             with suppress(ModelError, OSError):
                 if find_file(attr.place).samefile(weights_out):
-                    raise UsageError(
+                    raise CommandLineError(
                         f"--weights-out {weights_out} holds weights of the input; expected another file"
                     )
 
@@ -79,12 +79,12 @@ class Output:
     def binary(self, data: bytes) -> None:
         """Add a binary result: a file, or a pipe, but no terminal."""
         if self._chunks:
-            raise UsageError("a binary result cannot be split: run without --split-input-file")
+            raise CommandLineError("a binary result cannot be split: run without --split-input-file")
         self._chunks += 1
         if self._path is not None:
             self._parts.append(data)
         elif sys.stdout.isatty():
-            raise UsageError("the result is binary: write it to a file with -o")
+            raise CommandLineError("the result is binary: write it to a file with -o")
         else:
             sys.stdout.buffer.write(data)
             sys.stdout.buffer.flush()

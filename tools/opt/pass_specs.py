@@ -1,7 +1,7 @@
 """How does the text of `-p 'a,b{flag size=2 rate=1}'` become pass objects?
 
 xDSL's own conversion wants `flag=true` for a bool and `1.0` for a float; here `flag` and `1` do.
-Everything wrong with the text is a UsageError that names the pass, the option and the choices.
+Everything wrong with the text is a CommandLineError that names the pass, the option and the choices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from xdsl.utils.arg_spec import (
 from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import type_repr
 
-from onnxloom.tools.failures import UsageError
+from onnxloom.tools.failures import CommandLineError
 
 _Built = TypeVar("_Built", bound=ArgSpecConvertible)
 
@@ -33,7 +33,7 @@ def build_pipeline(text: str, available: Mapping[str, Callable[[], type[ModulePa
     try:
         specs = list(parse_pipeline(text))
     except ArgSpecParseError as error:
-        raise UsageError(f"pass pipeline '{text}': {_syntax_error(error)}") from None
+        raise CommandLineError(f"pass pipeline '{text}': {_syntax_error(error)}") from None
     return [build(spec, look_up(spec.name, available, "pass")(), "pass") for spec in specs]
 
 
@@ -42,14 +42,14 @@ def parse_one(text: str, what: str) -> ArgSpec:
     try:
         return parse_spec(text)
     except ArgSpecParseError as error:
-        raise UsageError(f"{what} '{text}': {_syntax_error(error)}") from None
+        raise CommandLineError(f"{what} '{text}': {_syntax_error(error)}") from None
 
 
 def look_up(name: str, available: Mapping[str, Any], what: str) -> Any:
-    """The entry of that name, or a UsageError with the nearest names."""
+    """The entry of that name, or a CommandLineError with the nearest names."""
     if name in available:
         return available[name]
-    raise UsageError(f"unknown {what} '{name}'{_suggestion(name, available)}")
+    raise CommandLineError(f"unknown {what} '{name}'{_suggestion(name, available)}")
 
 
 def build(spec: ArgSpec, cls: type[_Built], what: str) -> _Built:
@@ -62,22 +62,22 @@ def build(spec: ArgSpec, cls: type[_Built], what: str) -> _Built:
     for text, value in spec.parameters.items():
         name = text.replace("-", "_")
         if name not in options:
-            raise UsageError(f"{label} has no option '{text}'{_options(options)}")
+            raise CommandLineError(f"{label} has no option '{text}'{_options(options)}")
         converted[name] = _tolerant(value, options[name])
         typed[name] = text
     missing = [name for name in cls.required_fields() if name in options and name not in converted]
     if missing:
-        raise UsageError(f"{label} needs option '{_shown(missing[0])}'")
+        raise CommandLineError(f"{label} needs option '{_shown(missing[0])}'")
     try:
         return cls.from_spec(ArgSpec(cls.name, converted))
     except ValueError as error:
         for name, value in converted.items():
             if not _fits(cls, name, value):
                 shown = ",".join(str(item) for item in value) or "nothing"
-                raise UsageError(
+                raise CommandLineError(
                     f"option '{typed[name]}' of {label} expects {type_repr(options[name])}, got {shown}"
                 ) from None
-        raise UsageError(f"{label}: {error}") from None
+        raise CommandLineError(f"{label}: {error}") from None
 
 
 def option_help(cls: type[ArgSpecConvertible]) -> str:
