@@ -22,18 +22,21 @@ _MESSAGE = "index {1} is out of range for a dim of {2}"
 
 
 class IndexGuard:
-    """Index operands of a kernel: each must lie in [-dim, dim - 1] of its dim.
+    """Index operands of a kernel: each must lie in [-dim, dim - 1] of its dim, or not below 0 (`from_end`).
 
     `dims` belong to the columns of the last dim of `indices`; one dim is that of all indices. The kernel
     carries a flag through its loops, which costs next to nothing; only when it is set at the end are the
     indices searched for the first one out of range.
     """
 
-    def __init__(self, builder: KernelBuilder, indices: SSAValue, dims: Sequence[SSAValue]):
+    def __init__(
+        self, builder: KernelBuilder, indices: SSAValue, dims: Sequence[SSAValue], from_end: bool = True
+    ):
         self._builder = builder
         self._dims = dims
         self._depth = len(dims)
-        self._needed = not _constants_fit(indices, dims)
+        self._from_end = from_end
+        self._needed = not _constants_fit(indices, dims, from_end)
         sizes = builder.dims(indices)
         reads = builder.multiply(sizes)
         for dim in dims:
@@ -47,7 +50,8 @@ class IndexGuard:
         """An element of the indices as a place inside of a dim, and a flag (not 0: it was outside)."""
         s, zero = k.scalars, k.index(0)
         at = k.to_index(index)
-        at = s.select(s.cmp("lt", at, zero), k.add(at, size), at)
+        if self._from_end:
+            at = s.select(s.cmp("lt", at, zero), k.add(at, size), at)
         inside = s.maximum(s.minimum(at, k.sub(size, k.index(1))), zero)
         return inside, s.emit(arith.XOrIOp(at, inside)) if self._needed else zero
 
@@ -84,7 +88,7 @@ class IndexGuard:
             for d, dim in enumerate(dims):
                 at = k.at(i, depth, k.index(d))
                 index = k.to_index(k.load(indices, at))
-                low = s.cmp("lt", index, k.sub(k.index(0), dim))
+                low = s.cmp("lt", index, k.sub(k.index(0), dim) if self._from_end else k.index(0))
                 first = s.minimum(first, s.select(s.or_(low, s.cmp("ge", index, dim)), at, count))
             return [first]
 
@@ -125,13 +129,13 @@ class IndexGuard:
         builder.insert(loom.CheckOp(status, _MESSAGE))
 
 
-def _constants_fit(indices: SSAValue, dims: Sequence[SSAValue]) -> bool:
+def _constants_fit(indices: SSAValue, dims: Sequence[SSAValue], from_end: bool) -> bool:
     constant, sizes = program_constant(indices), [index_value(d) for d in dims]
     if constant is None:
         return False
     columns = constant.reshape(-1, len(dims))
     return all(
-        size is not None and (not len(column) or (-size <= column.min() and column.max() < size))
+        size is not None and (not len(column) or (-size * from_end <= column.min() and column.max() < size))
         for column, size in zip(columns.T, sizes, strict=True)
     )
 

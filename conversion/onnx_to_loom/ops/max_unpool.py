@@ -33,9 +33,9 @@ def lower_max_unpool(op: onnx.MaxUnpoolOp, inputs: Inputs, builder: KernelBuilde
         refuse_where(
             builder,
             dims[d],
-            "slt",
+            "slt" if d > 1 else "ne",
             pooled[d],
-            f"dim {d} of output_shape is smaller than that of the pooled tensor",
+            f"dim {d} of output_shape is {'smaller than' if d > 1 else 'not'} that of the pooled tensor",
         )
     count = builder.multiply(builder.dims(data))
     refuse_where(
@@ -45,7 +45,7 @@ def lower_max_unpool(op: onnx.MaxUnpoolOp, inputs: Inputs, builder: KernelBuilde
         count,
         "there is not one place for each element",
     )
-    guard = IndexGuard(builder, places, [builder.multiply(pooled)])
+    guard = IndexGuard(builder, places, [builder.multiply(pooled)], from_end=False)
     k = guard.kernel("max_unpool", [word, i64], word, 2 + 2 * rank)
     (elements, total), inner, outer = k.sizes[:2], k.sizes[2 : 2 + rank], k.sizes[2 + rank :]
 

@@ -78,6 +78,10 @@ def test_unpooling_refuses_what_does_not_fit() -> None:
     assert model(x, i, ints(1, 1, 5))[0].tolist() == [[[0, 1, 1, 0, 0]]]
     with pytest.raises(InputError, match="MaxUnpool: index 4 is out of range for a dim of 4"):
         model(x, i + 2, ints(1, 1, 5))
+    with pytest.raises(InputError, match="MaxUnpool: index -1 is out of range for a dim of 4"):
+        model(x, i - 2, ints(1, 1, 5))
+    with pytest.raises(InputError, match="dim 1 of output_shape is not that of the pooled tensor"):
+        model(x, i, ints(1, 2, 4))
     with pytest.raises(InputError, match="dim 2 of output_shape is smaller than that of the pooled tensor"):
         model(x, i, ints(1, 1, 3))
     with pytest.raises(OnnxloomError, match="there is not one place for each element"):
