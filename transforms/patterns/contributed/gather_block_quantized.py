@@ -1,6 +1,6 @@
 """com.microsoft GatherBlockQuantized(data, indices, scales, zero_points) -> Gather of each, dequantized
 
-where rows are gathered and blocks lie along them. Data of 4 bits is of a 4-bit type, or two to a byte.
+where rows are gathered and blocks lie along them. A byte of the data holds one number of 8 bits or two of 4.
 """
 
 from __future__ import annotations
