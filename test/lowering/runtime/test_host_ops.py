@@ -482,6 +482,17 @@ def test_hard_swish(dtype: type) -> None:
     np.testing.assert_allclose(y.astype(np.float64), wanted, 4 * np.finfo(dtype).eps, np.finfo(dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_mish(dtype: type) -> None:
+    x = np.array([-14.0, -12.5, -9.25, -2, 0, 0.5, 3, 30, np.inf], dtype)
+    with np.errstate(over="ignore"):
+        wanted = np.float64(x) * np.tanh(np.log1p(np.exp(np.float64(x))))
+    y = run("Mish", x)
+    assert y.dtype == dtype
+    limits = np.finfo(dtype)
+    np.testing.assert_allclose(y.astype(np.float64), wanted, 4 * limits.eps, float(limits.smallest_subnormal))
+
+
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
 def test_gelu(approximate: str) -> None:
     check("Gelu", [f32(5, 3) * 3], approximate=approximate)
