@@ -107,3 +107,13 @@ def test_a_run_that_outlives_its_watcher_is_not_reported() -> None:
 def test_without_profiling_there_is_no_trace() -> None:
     session = onnxloom.InferenceSession(ADD)
     assert session.end_profiling() == "" and session.get_profiling_start_time_ns() == 0
+
+
+def test_a_trace_holds_what_runs_with_inputs_that_override_defaults(tmp_path: Path) -> None:
+    model = model_of("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Mul(x, w) }")
+    given = options(enable_profiling=True, profile_file_prefix=str(tmp_path / "t"))
+    session = onnxloom.InferenceSession(model, given)
+    feeds = {name: np.ones(2, np.float32) for name in ("x", "w")}
+    assert session.run(None, feeds)[0].tolist() == [1, 1]
+    events = json.loads(Path(session.end_profiling()).read_text())
+    assert [e["args"]["op_name"] for e in events if e["cat"] == "Node"] == ["Mul"]

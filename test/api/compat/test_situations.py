@@ -221,3 +221,27 @@ def test_run_options_are_such() -> None:
     theirs_options.terminate = True
     with pytest.raises(onnxloom.TerminatedError):
         session.run(None, FEEDS, theirs_options)
+
+
+def test_a_device_is_made_from_another() -> None:
+    for ort in (onnxruntime, onnxloom):
+        device: Any = ort.OrtDevice.make("cuda", 3)
+        again: Any = ort.OrtDevice(device._get_c_device())
+        assert (again.device_type(), again.device_id()) == (device.device_type(), 3)
+
+
+def test_a_sequence_is_bound_to_the_place_of_another() -> None:
+    model = model_of(
+        "g (float[2] x) => (seq(float[2]) y, float[2] z) { y = SequenceConstruct(x, x) z = Neg(x) }"
+    )
+    session = onnxloom.InferenceSession(model)
+    held = onnxloom.OrtValue([np.ones(2, np.float32)])
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", np.full(2, 3, np.float32))
+    binding.bind_ortvalue_output("y", held)
+    session.run_with_iobinding(binding)
+    assert binding.get_outputs()[0] is held
+    assert [item.tolist() for item in held.numpy()] == [[3, 3], [3, 3]]
+    binding.bind_ortvalue_output("z", held)
+    with pytest.raises(onnxloom.UsageError, match="'z' is bound to memory for list, but is float32"):
+        session.run_with_iobinding(binding)

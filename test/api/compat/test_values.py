@@ -328,23 +328,6 @@ def test_memory_that_an_output_does_not_fit_stays_as_it_is() -> None:
             binding.bind_output("y", "cpu", 0, np.float32, shape, address)
 
 
-def test_a_sequence_is_bound_to_the_place_of_another() -> None:
-    model = model_of(
-        "g (float[2] x) => (seq(float[2]) y, float[2] z) { y = SequenceConstruct(x, x) z = Neg(x) }"
-    )
-    session = onnxloom.InferenceSession(model)
-    held = onnxloom.OrtValue([np.ones(2, np.float32)])
-    binding = session.io_binding()
-    binding.bind_cpu_input("x", np.full(2, 3, np.float32))
-    binding.bind_ortvalue_output("y", held)
-    session.run_with_iobinding(binding)
-    assert binding.get_outputs()[0] is held
-    assert [item.tolist() for item in held.numpy()] == [[3, 3], [3, 3]]
-    binding.bind_ortvalue_output("z", held)
-    with pytest.raises(onnxloom.UsageError, match="'z' is bound to memory for list, but is float32"):
-        session.run_with_iobinding(binding)
-
-
 def test_what_is_read_only_is_not_written_to() -> None:
     array = X.copy()
     array.flags.writeable = False
