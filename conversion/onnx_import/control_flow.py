@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from onnx import NodeProto
-from xdsl.dialects.builtin import IntegerAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType, i1, i64
 from xdsl.ir import Attribute, Region, SSAValue
 
 from onnxloom.conversion.onnx_import.result_types import ResultTypes, merged
@@ -108,4 +108,9 @@ def _scan_types(
     states = inputs - scanned
     if scanned < 1 or states < 0 or len(yielded) < states:
         raise ModelError(f"{title} scans {scanned} of {inputs} inputs and gives {len(yielded)} outputs")
+    for side, wanted in (("input", scanned), ("output", len(yielded) - states)):
+        for name in (f"scan_{side}_axes", f"scan_{side}_directions"):
+            given = properties.get(name)
+            if isinstance(given, ArrayAttr) and len(given) not in (0, wanted):
+                raise ModelError(f"{title}: {name} has {len(given)} elements; expected {wanted}")
     return [without_shape(t) for t in yielded]

@@ -184,6 +184,18 @@ def test_rows_of_a_scan_over_nothing(into: int, out: int) -> None:
     assert y.shape == ((2, 0) if out == 1 else (0, 2))
 
 
+@pytest.mark.parametrize("name", ["input_axes", "input_directions", "output_axes", "output_directions"])
+@pytest.mark.parametrize("given", ["0, 0", "0, 0, 0"])
+def test_lists_of_a_scan_have_an_element_per_value(name: str, given: str) -> None:
+    with pytest.raises(ModelError, match=f"scan_{name} has {given.count('0')} elements; expected 1"):
+        compiled(
+            f"""agraph (float[A, B] x) => (float[C, D] y) {{
+                y = Scan <num_scan_inputs = 1, scan_{name} = [{given}],
+                          body = b (float[K] v) => (float[K] row) {{ row = Neg(v) }}> (x)
+            }}"""
+        )
+
+
 @pytest.mark.parametrize(("into", "out", "wrong"), [(2, 0, 2), (-3, 0, -3), (0, 2, 2), (0, -3, -3)])
 @pytest.mark.parametrize("length", [0, 4])
 def test_an_axis_of_a_scan_that_is_not_there(into: int, out: int, wrong: int, length: int) -> None:
