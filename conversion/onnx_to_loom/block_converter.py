@@ -183,6 +183,7 @@ class BlockConverter:
             made = made.next_op
         kept = [r for r in op.results if not isinstance(r.type, NoneType)]
         for old, new in zip(kept, results, strict=True):
+            self._check_declared(new, old.type)
             self.bind(old, new)
 
     def _host(self, op: Operation, reason: str) -> None:

@@ -44,6 +44,11 @@ def run(op: str, attributes: str, second: str, array: Any) -> None:
             id="einsum",
         ),
         pytest.param(
+            ("CenterCropPad", "", "tensor<2xi64>", np.array([2, 3])),
+            'CenterCropPad "node 1": dim 0 .* by -5',
+            id="function",
+        ),
+        pytest.param(
             ("MatMul", "", TENSOR, X.T.copy()),
             'MatMul "node 1": dim 0 of the result is declared as 7, which is wrong by -5',
             id="kernel",
