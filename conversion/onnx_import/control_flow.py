@@ -6,6 +6,7 @@ They follow from what the bodies yield; declared types of such results are often
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from onnx import NodeProto
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, TensorType, i1, i64
@@ -110,7 +111,7 @@ def _scan_types(
         raise ModelError(f"{title} scans {scanned} of {inputs} inputs and gives {len(yielded)} outputs")
     for side, wanted in (("input", scanned), ("output", len(yielded) - states)):
         for name in (f"scan_{side}_axes", f"scan_{side}_directions"):
-            given = properties.get(name)
-            if isinstance(given, ArrayAttr) and len(given) not in (0, wanted):
+            given = cast("ArrayAttr[Attribute] | None", properties.get(name))
+            if given is not None and len(given) not in (0, wanted):
                 raise ModelError(f"{title}: {name} has {len(given)} elements; expected {wanted}")
     return [without_shape(t) for t in yielded]
