@@ -76,7 +76,8 @@ def run_scan(step: ScanStep, args: Sequence[Any], body: PlanTree, declared: Sequ
     if not total:
         forms = zip(_yield_specs(body)[count:], declared[count:], step.output_axes, strict=True)
         return [*_own(states, args), *(_no_rows(*form, step.origin) for form in forms)]
-    inputs = _shaped(body, [*states, *(a[0] for a in scanned), *captures])
+    # `a[0]` of a list of numbers would be a number, not an array.
+    inputs = _shaped(body, [*states, *(a[0, ...] for a in scanned), *captures])
     node = body.root(tuple(observation(a) for a in inputs), inputs)
     layout = BodyLayout(count, 0, slices=tuple(range(count, ends)))
     if is_movable(node, inputs, layout):

@@ -93,6 +93,17 @@ def test_scan_over_slices(reverse: int) -> None:
     np.testing.assert_allclose(got[1], y[::-1] if reverse else y, rtol=1e-6)
 
 
+def test_scan_over_numbers() -> None:
+    graph = """agraph (float s, float[T] x) => (float last, float[T] y) {
+        last, y = Scan <num_scan_inputs = 1, body = b (float a, float v) => (float next, float out) {
+            next = Add(a, v)
+            out = Identity(next)
+        }> (s, x)
+    }"""
+    last, y = compiled(graph)(np.float32(1), np.array([1, 2, 3], np.float32))
+    assert last == 7 and y.tolist() == [2, 4, 7]
+
+
 def test_a_sequence_grows_in_a_loop() -> None:
     graph = """agraph (int64 m, float[N] x) => (seq(float[N]) y) {
         e = SequenceEmpty <dtype = 1> ()
