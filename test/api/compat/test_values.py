@@ -352,7 +352,7 @@ def test_empty_tensors_are_bound() -> None:
 UNFIT = [
     lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type([-1, 3], np.float32),
     lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type([2**40, 2**40], np.float32),
-    lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type(["N"], np.float32),
+    lambda: onnxloom.OrtValue.ortvalue_from_shape_and_type(["N"], np.float32),  # pyright: ignore[reportArgumentType]
     lambda: onnxloom.OrtValue.ortvalue_from_numpy_with_onnx_type([1], 1),
     lambda: onnxloom.InferenceSession(BYTES).run_async(None, {"x": X, "b": X}, 3, None),  # pyright: ignore[reportArgumentType]
 ]

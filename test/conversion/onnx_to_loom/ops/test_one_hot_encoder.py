@@ -61,8 +61,8 @@ def test_an_unknown_number_is_refused_and_the_next_run_is_not_affected() -> None
 
 
 def model_of(zeros: int) -> onnx.ModelProto:
-    attributes = {"cats_int64s": CATEGORIES, "zeros": zeros}
-    node = oh.make_node("OneHotEncoder", ["x"], ["y"], domain="ai.onnx.ml", **attributes)
+    domain = "ai.onnx.ml"
+    node = oh.make_node("OneHotEncoder", ["x"], ["y"], domain=domain, cats_int64s=CATEGORIES, zeros=zeros)
     ins = [oh.make_tensor_value_info("x", onnx.TensorProto.INT64, ["n"])]
     outs = [oh.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)]
     imports = [oh.make_opsetid("", 21), oh.make_opsetid("ai.onnx.ml", 1)]
