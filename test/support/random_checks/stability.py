@@ -136,6 +136,9 @@ class Disturbed(Host):
         if isinstance(wide_value, np.ndarray) and wide_value.shape == value.shape:
             overflowed = np.isinf(wide) & np.isfinite(wide_value.astype(np.float64))
             wide = np.where(chosen & overflowed, np.sign(wide) * float(info.max), wide)
+            # NaN of numbers alone: an intermediate result overflowed, in another order it may not.
+            undefined = np.isnan(wide) & np.isfinite(wide_value.astype(np.float64))
+            wide = np.where(chosen & undefined, 0.0, wide)
         wide = np.where(chosen & (wide == 0), float(info.smallest_subnormal), wide)
         return np.asarray(wide).astype(value.dtype)
 
