@@ -120,6 +120,8 @@ class Disturbed(Host):
         wide = value.astype(np.float64)
         with np.errstate(all="ignore"):
             off = wide * (1 + DISTURBANCE * eps * direction)
+            # A denormal is off by a step at least.
+            off += direction * np.where(wide != 0, float(ml_dtypes.finfo(value.dtype).smallest_subnormal), 0)
             return np.asarray(np.where(np.isfinite(wide), off, wide)).astype(value.dtype)
 
     def _in_range(self, value: Any, wide_value: Any) -> Any:
